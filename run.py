@@ -5,8 +5,10 @@
     python3 run.py test [arguments]      set up what is missing, then lint, types, contracts and pytest with these
     python3 run.py test --run-slow       the same with the slow tests, and with those of servers that are here
     python3 run.py test --run-servers    the same with those that talk to a server, which Debian's packages bring
+    python3 run.py wheels                fetch all that these commands install into the folder `wheels` beside this file
 
-On Windows: py run.py. The set-up lies in .venv beside this file; delete that folder to start over.
+On Windows: py run.py. The set-up lies in .venv beside this file; delete that folder to start over. Where there is a folder `wheels`,
+everything is installed from it and nothing is fetched: copied to a computer like this one, it does without a network there.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -22,23 +23,22 @@ import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ENVIRONMENT = HERE / ".venv"
 STAMP = ENVIRONMENT / "trainwright.json"
 UNFINISHED = ENVIRONMENT / "unfinished"
 LOG = ENVIRONMENT / "setup.log"
+WHEELS = HERE / "wheels"
 OLDEST_PYTHON = (3, 11)
 GIGABYTE = 10**9
+UV_SOURCES = ("UV_INDEX", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX", "UV_FIND_LINKS", "UV_NO_INDEX", "UV_CONFIG_FILE")
 # Of the host's Python, and fatal or misleading for another one; pip's would install somewhere else.
 LEAKING = (
     "PYTHONHOME", "PYTHONPATH", "PYTHONSTARTUP", "PYTHONUSERBASE", "PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__",
     "VIRTUAL_ENV", "CONDA_PREFIX", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "PIP_REQUIRE_VIRTUALENV",
 )  # fmt: skip
-NO_NETWORK = (
-    r"NewConnectionError|name resolution|Name or service not known|getaddrinfo failed|Network is unreachable|"
-    r"ProxyError|nodename nor servname|dns error|error sending request|ConnectTimeoutError|Connection refused"
-)
 
 
 class SetUpError(Exception):
@@ -48,25 +48,26 @@ class SetUpError(Exception):
 def main(argv: list[str]) -> int:
     """Returns the exit code; on Linux and macOS the program replaces this process and leaves its own."""
     if sys.version_info < OLDEST_PYTHON:
-        print(too_old(sys.version_info[:3]), file=sys.stderr)
+        say(too_old(sys.version_info[:3]))
         return 1
     if argv[:1] in (["-h"], ["--help"]):
         print(__doc__)
         return 0
     testing = argv[:1] == ["test"]
+    failed = "The wheels are not fetched" if argv == ["wheels"] else "Trainwright is not set up"
     try:
+        if argv == ["wheels"]:
+            fetch_wheels()
+            return 0
         set_up(testing)
     except SetUpError as error:
-        print(f"\nTrainwright is not set up: {error}", file=sys.stderr)
+        say(f"\n{failed}: {error}")
         return 1
     except OSError as error:
-        print(
-            f"\nTrainwright is not set up: cannot write to {error.filename or HERE} ({error.strerror}).",
-            file=sys.stderr,
-        )
+        say(f"\n{failed}: cannot write to {error.filename or HERE} ({error.strerror}).")
         return 1
     except KeyboardInterrupt:
-        print("\nThe set-up was interrupted; the next start does it again.", file=sys.stderr)
+        say("\nThe set-up was interrupted; the next start does it again.")
         return 130
     return run_tests(argv[1:]) if testing else start(argv)
 
@@ -83,7 +84,9 @@ def too_old(version: tuple[int, ...]) -> str:
 def set_up(testing: bool) -> None:
     """Make `.venv` and install the project into it (editable: the checkout is what runs), unless that is done."""
     version = None if UNFINISHED.exists() else python_version()
-    project = project_table((HERE / "pyproject.toml").read_text(encoding="utf-8"))
+    project = json.dumps(
+        read_pyproject()["project"], sort_keys=True
+    )  # how to lint and test may change without a new installation
     if version and stamped(fingerprint(project, version, HERE), testing):
         return
     began = time.monotonic()
@@ -96,6 +99,7 @@ def set_up(testing: bool) -> None:
     except SetUpError:
         UNFINISHED.unlink()  # an installer that failed by itself left nothing half-written, a killed one may have
         raise
+    spell_path()
     version = python_version()
     if version is None:
         raise SetUpError(f"{environment_python()} does not start; delete {ENVIRONMENT} and try again.")
@@ -105,11 +109,21 @@ def set_up(testing: bool) -> None:
     say(f"Set up in {time.monotonic() - began:.0f} seconds.")
 
 
-def project_table(pyproject: str) -> str:
-    """What pyproject.toml says about installing; how to lint and test may change without a new installation."""
+def spell_path() -> None:
+    """Have every Python find a checkout in a folder with letters of any script: before 3.13 it reads the line that names the folder in the
+    system's encoding, on Windows another one than the UTF-8 of that line."""
+    site = "Lib/site-packages" if os.name == "nt" else "lib/python3*/site-packages"
+    for file in ENVIRONMENT.glob(f"{site}/_editable*.pth") if sys.version_info < (3, 13) else ():
+        lines = file.read_text(encoding="utf-8").splitlines()
+        spelled = [each if each.isascii() else f"import sys; sys.path.append({each!a})" for each in lines]
+        file.write_text("\n".join(spelled), encoding="ascii")
+
+
+def read_pyproject() -> dict[str, Any]:
+    """pyproject.toml's tables."""
     import tomllib  # new in 3.11, and an older Python has to come far enough to be told so
 
-    return json.dumps(tomllib.loads(pyproject)["project"], sort_keys=True)
+    return tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 def fingerprint(project: str, python: str, place: Path) -> str:
@@ -171,8 +185,8 @@ def make_environment() -> None:
     uv = shutil.which("uv")
     if can_make_environments() or (uv is None and install_venv_as_root()):
         command = [sys.executable, "-m", "venv", str(ENVIRONMENT)]
-    elif uv:
-        command = [uv, "venv", "--seed", "--allow-existing", "--python", sys.executable, str(ENVIRONMENT)]
+    elif uv:  # without pip, which may have to be fetched
+        command = [uv, "venv", "--allow-existing", "--python", sys.executable, str(ENVIRONMENT)]
     else:
         raise SetUpError(
             "this Python cannot make environments. On Debian and Ubuntu, paste this line into a terminal and "
@@ -184,9 +198,13 @@ def make_environment() -> None:
 
 
 def can_make_environments() -> bool:
-    """Debian's Python comes without ensurepip until python3-venv is installed. Asked of a fresh process each time."""
-    ask = [sys.executable, "-c", "import venv, ensurepip"]
-    return subprocess.run(ask, env=clean(os.environ), capture_output=True, check=False).returncode == 0
+    """Debian's Python comes without ensurepip until python3-venv is installed."""
+    return works(sys.executable, "-c", "import venv, ensurepip")
+
+
+def works(python: str, *words: str) -> bool:
+    """Whether that Python can carry it out. A fresh process each time: what was just installed counts."""
+    return subprocess.run([python, *words], env=clean(os.environ), capture_output=True, check=False).returncode == 0
 
 
 def venv_package() -> str:
@@ -206,22 +224,90 @@ def install_venv_as_root() -> bool:
 
 def install(testing: bool) -> None:
     """Install the project and what it needs, with uv when it is there (faster), else or after it failed with pip."""
-    what = ".[test]" if testing else ".[studio,engine]"  # the tests' tools bring both along
-    size = "about 3 GB to download the first time" if sys.platform == "linux" else "a few hundred MB the first time"
-    say(f"Installing Trainwright, PyTorch and Qt ({size})")
-    python, uv = str(environment_python()), shutil.which("uv")
-    if uv and follow([uv, "pip", "install", "--python", python, "-e", what]) == 0:
+    what = ["-e", ".[test]" if testing else ".[studio,engine]"]  # the tests' tools bring both along
+    say(f"Installing Trainwright, PyTorch and Qt ({f'from {WHEELS}' if WHEELS.is_dir() else size_to_fetch()})")
+    if install_with_uv(["pip", *what]):
         return
-    if subprocess.run([python, "-c", "import pip"], env=clean(os.environ), capture_output=True, check=False).returncode:
-        subprocess.run([python, "-m", "ensurepip"], env=clean(os.environ), capture_output=True, check=False)
-    options = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--retries", "3"]
-    if follow([python, "-m", "pip", "install", *options, "-e", what]) != 0:
+    if has_pip():
+        if sources := list_sources():  # an old pip, as Debian's, can take minutes to find out what fits together
+            run_pip("install", [*sources, "--upgrade", "pip"])
+        if run_pip("install", [*sources, *what]) == 0:
+            return
+    raise SetUpError(advice(LOG.read_text(encoding="utf-8", errors="replace")))
+
+
+def fetch_wheels() -> None:
+    """Put all that is ever installed into the folder of wheels, which appears whole or stays as it was."""
+    check_disk()
+    if python_version() is None:
+        make_environment()
+    say(f"Fetching what Trainwright and its tests need ({size_to_fetch()})")
+    part = WHEELS.with_name(f"{WHEELS.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    if not (has_pip() or install_with_uv(["pip"])) or run_pip("wheel", ["-w", str(part), *list_requirements()]):
         raise SetUpError(advice(LOG.read_text(encoding="utf-8", errors="replace")))
+    shutil.rmtree(WHEELS, ignore_errors=True)
+    part.rename(WHEELS)
+    version = f"Python {sys.version_info[0]}.{sys.version_info[1]}"
+    say(
+        f"All is in {WHEELS}, for {version} on a system like this one. Beside another run.py it does without a network."
+    )
 
 
-def follow(command: list[str]) -> int:
+def list_requirements() -> list[str]:
+    """What the installation of everything asks for, from the build tool on."""
+    tables = read_pyproject()
+    project, building = tables["project"], tables["build-system"]["requires"]
+    extras = [each for part in ("studio", "engine", "test") for each in project["optional-dependencies"][part]]
+    extras = [each for each in extras if not each.startswith(f"{project['name']}[")]
+    return ["pip", "editables~=0.3", *building, *project["dependencies"], *extras]
+
+
+def size_to_fetch() -> str:
+    """How much comes over the network when nothing is in the installer's cache."""
+    return "about 3 GB to download the first time" if sys.platform == "linux" else "a few hundred MB the first time"
+
+
+def install_with_uv(what: list[str]) -> bool:
+    """True when it is done; False where there is no uv, or it failed."""
+    uv = shutil.which("uv")
+    if uv is None:
+        return False
+    options, environ = list_sources(), clean(os.environ)
+    if not options and not any(name.startswith(UV_SOURCES) for name in os.environ):
+        from training.system.pip_settings import read_pip_settings
+
+        settings = read_pip_settings(str(environment_python()), environ)
+        options = settings.list_uv_options()
+        if settings.certificates:
+            environ.setdefault("SSL_CERT_FILE", settings.certificates)
+    return follow([uv, "pip", "install", "--python", str(environment_python()), *options, *what], environ) == 0
+
+
+def has_pip() -> bool:
+    """Whether the environment has pip, after bringing it in where this Python carries one."""
+    python = str(environment_python())
+    return works(python, "-c", "import pip") or works(python, "-m", "ensurepip")
+
+
+def run_pip(verb: str, what: list[str]) -> int:
+    """The exit code of the environment's pip."""
+    # By variables, which reach the pip that fetches the build tool, too.
+    environ = {**clean(os.environ), "PIP_RETRIES": "3", "PIP_PROGRESS_BAR": "off"}
+    options = ["--disable-pip-version-check", "--no-input"]
+    return follow([str(environment_python()), "-m", "pip", verb, *options, *what], environ)
+
+
+def list_sources() -> list[str]:
+    """The options of pip and of uv by which everything comes from the folder of wheels, if there is one. A comma in a path parts it for uv."""
+    return ["--no-index", "--find-links", WHEELS.as_uri()] if WHEELS.is_dir() else []
+
+
+def follow(command: list[str], environ: dict[str, str]) -> int:
     """Run an installer in the checkout, its words in the log. On a terminal one line says what it is busy with, and for how long;
     elsewhere there is a line for each thing that takes long."""
+    from training.system.installer_words import progress
+
     live, began, busy, ended = sys.stderr.isatty(), time.monotonic(), ["starting"], threading.Event()
 
     def tick() -> None:
@@ -231,7 +317,7 @@ def follow(command: list[str]) -> int:
     if live:
         threading.Thread(target=tick, daemon=True).start()
     with LOG.open("w", encoding="utf-8", errors="replace") as log, subprocess.Popen(
-        command, cwd=HERE, env=clean(os.environ), stdin=subprocess.DEVNULL,
+        command, cwd=HERE, env=environ, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", errors="replace",
     ) as process:  # fmt: skip
         try:
@@ -251,34 +337,29 @@ def follow(command: list[str]) -> int:
     return process.returncode
 
 
-def progress(line: str) -> tuple[str, bool] | None:
-    """What an installer's line says it is doing, and whether that takes long; None for a line that says nothing new."""
-    download = re.match(r"\s*Downloading (?:\S*/)?(\S+?)(?:-\d\S*)? \(([\d.]+) ?([kKMG]i?B)\)", line)
-    if download:
-        name, size, unit = download.groups()
-        return f"downloading {name} ({size} {unit})", unit[0] == "G" or (unit[0] == "M" and float(size) >= 50)
-    if line.startswith("Installing collected packages"):
-        return "unpacking", True
-    collect = re.match(r"\s*Collecting (\S+)", line)
-    return (f"looking for {collect.group(1)}", False) if collect else None
-
-
 def advice(output: str) -> str:
     """The sentence for what an installer said before it failed."""
-    ending = "\n".join(output.strip().splitlines()[-15:])
-    known = {
-        NO_NETWORK: "the package index cannot be reached. The first set-up needs the internet: check the connection (behind a "
-        "proxy: set HTTPS_PROXY; with an index of your own: PIP_INDEX_URL; offline: PIP_NO_INDEX=1, and PIP_FIND_LINKS to a folder of all wheels, "
-        "hatchling's among them) and start again.",
-        "(?i)CERTIFICATE.VERIFY.FAILED": "the package index could not prove who it is. Check this computer's date and time; behind "
-        "a company's proxy, set PIP_CERT to its certificate file. Then start again.",
-        r"No space left on device|Errno 28|os error 28": f"the disk is full. Make room for about 8 GB at {HERE} and in the folder "
-        "for temporary files, start again.",
-        "No matching distribution found|No solution found": f"one of the packages does not exist for Python "
-        f"{sys.version.split()[0]} on this system. Python 3.11 to 3.13 on 64-bit Linux, Windows or macOS is known to work.\n{ending}",
+    from training.system.installer_words import ask_for_more, find_cause, last_words
+
+    cause = find_cause(output)
+    if cause and cause.kind == "missing" and not WHEELS.is_dir():
+        cause = find_cause(ask_for_more(cause.name, str(environment_python()), clean(os.environ))) or cause
+    if cause is None:
+        return f"the installer failed (all that it said is in {LOG}):\n{last_words(output)}"
+    on_this = f"for Python {sys.version.split()[0]} on this system"
+    offline = f"Without a network: run `python3 run.py wheels` on a computer like this one that has one, and copy the folder `wheels` to {HERE}."
+    remedies = {
+        "disk": f"Make room for about 8 GB at {HERE} and in the folder for temporary files, and start again.",
+        "network": "The first set-up needs the internet: check the connection (behind a proxy, set HTTPS_PROXY to http://HOST:PORT; with "
+        f"an index of your own, PIP_INDEX_URL) and start again. {offline}",
+        "proxy": f"Check its address in HTTPS_PROXY, and start again. {offline}",
+        "refused": f"Start again later, or name another index by PIP_INDEX_URL. {offline}",
     }
-    other = f"the installer failed. Its last words (all of them are in {LOG}):\n{ending}"
-    return next((words for pattern, words in known.items() if re.search(pattern, output)), other)
+    if cause.kind != "missing":
+        return f"{cause.sentence}. {cause.remedy or remedies[cause.kind]}"
+    if WHEELS.is_dir():
+        return f"{cause.name} is not among the wheels in {WHEELS}, or not {on_this}. `python3 run.py wheels` fetches them all, on a computer like this one."
+    return f"{cause.name} does not exist {on_this}. PyTorch is made for Python 3.11 to 3.14 on 64-bit Linux, Windows and macOS (Apple's chips)."
 
 
 def say(text: str) -> None:
@@ -292,7 +373,18 @@ def say(text: str) -> None:
 def start(arguments: list[str]) -> int:
     """Hand over to the program. The folder stays the person's own, so that their relative paths mean what they say."""
     # -P: a folder `studio` or `training` where the person stands must not be taken for ours.
-    command = [str(environment_python()), "-P", "-m", "studio", *arguments]
+    return hand_over(["-P", "-m", "studio", *arguments])
+
+
+def run_tests(arguments: list[str]) -> int:
+    """Hand over to lint, types, contracts and pytest."""
+    os.chdir(HERE)
+    return hand_over(["-m", "tests.all_checks", *arguments])
+
+
+def hand_over(arguments: list[str]) -> int:
+    """Become the environment's Python, where a process can become another one; else wait for it and return its exit code."""
+    command = [str(environment_python()), *arguments]
     if os.name != "nt":
         sys.stdout.flush()
         os.execve(command[0], command, clean(os.environ))
@@ -302,58 +394,6 @@ def start(arguments: list[str]) -> int:
             return child.wait()
         except KeyboardInterrupt:
             continue  # the program got it too, and ends in its own way
-
-
-# ---------------------------------------------------------------------------------------------------- testing
-
-
-def run_tests(arguments: list[str]) -> int:
-    """All checks, also after a failed one: a person sees every problem at once. Returns the first failure's code.
-
-    Types are checked beside all others: on one core, and for a minute the first time.
-    """
-    environ = {**clean(os.environ), "QT_QPA_PLATFORM": "offscreen"}
-    environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each of the many processes would compile all of this again
-    python = str(environment_python())
-    lint_imports = "from importlinter.cli import lint_imports_command; lint_imports_command()"
-    steps = [
-        ("system libraries", ["-m", "studio.preflight", "--offscreen", "--install"]),
-        ("lint", ["-m", "ruff", "check", "."]),
-        ("format", ["-m", "ruff", "format", "--check", "--output-format", "concise", "."]),
-        ("import contracts", ["-c", lint_imports]),
-        # Two at a time: many tests wait for processes. Neighbors share what is made once for a file.
-        ("tests", ["-m", "pytest", "-n", "2", "--dist", "worksteal", *arguments]),
-    ]
-    if "--run-servers" in arguments:
-        steps.insert(1, ("servers", ["-m", "tests.servers.debian"]))
-    failed: list[tuple[str, int]] = []
-    types = subprocess.Popen(
-        [python, "-m", "mypy"], cwd=HERE, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-
-    def check_types() -> None:
-        found = types.communicate()[0]
-        say(f"\n--- types\n{found.rstrip()}")
-        if types.returncode != 0:
-            failed.append(("types", types.returncode))
-
-    beside = threading.Thread(target=check_types)
-    beside.start()
-    for name, command in steps:
-        say(f"\n--- {name}")
-        try:
-            code = subprocess.run([python, *command], cwd=HERE, env=environ, check=False).returncode
-        except KeyboardInterrupt:
-            types.kill()
-            say(f"\nInterrupted during: {name}")
-            return 130
-        if code != 0:
-            failed.append((name, code))
-    beside.join()
-    if not failed:
-        return 0  # pytest's closing line is the last one, unless it was quicker than the types
-    say(f"\nFAILED: {', '.join(name for name, _ in failed)} (see above)")
-    return failed[0][1]
 
 
 if __name__ == "__main__":

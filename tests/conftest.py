@@ -1,6 +1,7 @@
 """What every test needs: no display asked for, no file of the person's own touched, `slow` and server's tests only when asked."""
 
 import ctypes
+import gc
 import itertools
 import os
 import sys
@@ -46,6 +47,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = wanted
+
+
+def pytest_collection_finish() -> None:
+    """Modules and collected tests stay to the end: each full collection of garbage would look through their millions of objects."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

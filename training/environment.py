@@ -97,6 +97,7 @@ class Environment(_Facts):
     shm_mb: int | None = None
     tf32: bool | None = None
     threads: int | None = None
+    ranks: int | None = None  # processes, of a run that several can share
     channels_last: bool | None = None
     optimizer: str | None = None
     compile: str | None = None
@@ -113,9 +114,10 @@ def list_facts(environment: Environment) -> Iterator[tuple[str, str]]:
     """What it was computed on and with, without the names of machines and people."""
     hardware = (environment.processor, environment.instructions)
     threads = pluralize(environment.threads, "thread") if environment.threads else ""
+    ranks = pluralize(environment.ranks, "rank") if environment.ranks else ""
     memory = format_bytes(environment.memory_mb * 2**20) if environment.memory_mb else ""
     rows = (
-        ("Device", (environment.device, environment.device_name, *environment.device_names)),
+        ("Device", (environment.device, environment.device_name, *environment.device_names, ranks)),
         ("CPU", (*hardware, pluralize(environment.cores, "core") if environment.cores else "", threads)),
         ("Memory", (memory,)),
         ("System", (environment.platform,)),

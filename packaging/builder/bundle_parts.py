@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from builder import icu_data
+
 _PYTHON_BRINGS = re.compile(r"lib(python3|ssl|crypto|sqlite3|ffi|bz2|lzma|uuid|z|expat|mpdec)\b")
 """Libraries of the building machine that Python's own modules need, in just that version."""
 _SYSTEM = re.compile(r"^(/usr)?/lib(64)?/")
@@ -94,16 +96,22 @@ def is_ours_to_bring(name: str, source: str) -> bool:
     return not (sys.platform == "linux" and re.match(r"lib(stdc\+\+|gcc_s)\.so", Path(name).name))
 
 
-def strip_symbols(entries: list[tuple[str, str, str]], folder: Path) -> list[tuple[str, str, str]]:
-    """``entries`` with copies in ``folder`` in place of what is large for its symbols alone."""
+def make_smaller(entries: list[tuple[str, str, str]], folder: Path) -> list[tuple[str, str, str]]:
+    """``entries`` with copies in ``folder`` in place of what is large for its symbols alone, or for data that Qt never asks for."""
     kept = []
     for name, source, kind in entries:
-        if _WITH_SYMBOLS.search(name) and kind != "SYMLINK":
-            copy = folder / "stripped" / name
+        copy = folder / "smaller" / name
+        if kind == "SYMLINK":
+            kept.append((name, source, kind))
+        elif icu_data.LIBRARY.search(name):
+            icu_data.cut_library(Path(source), copy)
+            kept.append((name, str(copy), kind))
+        elif _WITH_SYMBOLS.search(name):
             copy.parent.mkdir(parents=True, exist_ok=True)
             subprocess.run(["strip", "--strip-unneeded", "-o", copy, source], check=True)
-            source = str(copy)
-        kept.append((name, source, kind))
+            kept.append((name, str(copy), kind))
+        else:
+            kept.append((name, source, kind))
     return kept
 
 

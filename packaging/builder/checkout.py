@@ -10,6 +10,7 @@ import sys
 import tarfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
@@ -73,9 +74,13 @@ def source_date() -> int:
     """The moment that everything built is dated with, in seconds since 1970: SOURCE_DATE_EPOCH, else that of the commit."""
     if named := os.environ.get("SOURCE_DATE_EPOCH"):
         return int(named)
-    if is_repository():
-        return int(run(["git", "log", "-1", "--format=%ct"], CHECKOUT))
-    return _SDIST_DATE
+    return _commit_date() if is_repository() else _SDIST_DATE
+
+
+@cache
+def _commit_date() -> int:
+    """Asked of git once: every file of a package is dated."""
+    return int(run(["git", "log", "-1", "--format=%ct"], CHECKOUT))
 
 
 def load_module(tree: Path, name: str) -> ModuleType:

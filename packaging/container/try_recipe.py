@@ -102,6 +102,10 @@ class Root:
 
     def run(self, words: list[str], user: str, folder: str, environment: dict[str, str]) -> int:
         """Start ``words`` inside; returns the exit code. What is mounted for it is gone afterwards."""
+        return subprocess.run(self.command(words, user, folder, environment), check=False).returncode
+
+    def command(self, words: list[str], user: str, folder: str, environment: dict[str, str]) -> list[str]:
+        """What starts ``words`` inside, and becomes them."""
         inside = shlex.quote(str(self.path))
         mounts = [f"mount --rbind /dev {inside}/dev", f"mount -t proc proc {inside}/proc"]
         mounts.append(f"mount -t tmpfs -o size={SHM},mode=1777 shm {inside}/dev/shm")
@@ -113,7 +117,7 @@ class Root:
         command = shlex.join(["/bin/sh", "-c", f"cd {shlex.quote(folder)} && exec {shlex.join(words)}"])
         as_user = shlex.quote(f"--userspec={user}:{user}")
         script = " && ".join([*mounts, f"exec chroot {as_user} {inside} /usr/bin/env -i {variables} {command}"])
-        return subprocess.run(["unshare", "--mount", "/bin/sh", "-c", script], check=False).returncode
+        return ["unshare", "--mount", "/bin/sh", "-c", script]
 
     def copy(self, source: str, target: str) -> None:
         """A file or a folder of the checkout, in place of what is there, without Python's caches."""

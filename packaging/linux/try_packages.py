@@ -21,8 +21,8 @@ sys.path.insert(0, str(HERE.parent / "container"))
 from try_recipe import RecipeError, Root  # noqa: E402
 
 BASE = "debian:bookworm"
-TOOLS = ["xvfb", "xdotool", "libglib2.0-bin"]
-"""A display, who finds a window on it, and ``gio launch``, which starts a menu entry."""
+TOOLS = ["xvfb", "xdotool", "x11-apps", "libglib2.0-bin"]
+"""A display, who finds a window on it and takes its picture, and ``gio launch``, which starts a menu entry."""
 LIBRARY, RUNS = "usr/lib/trainwright", "root/Documents/Trainwright/runs"
 _ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -36,31 +36,43 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("root", type=Path, help="where the system lies, or is made by debootstrap")
     parser.add_argument("packages", nargs="+", type=Path, metavar="PACKAGE.deb", help="the window's and the engine's")
     options = parser.parse_args(argv)
-    root = Root(options.root.resolve(), [], {})
-    if not (root.path / "bin").exists():
-        root.make(BASE)
-    shutil.copyfile("/etc/resolv.conf", root.path / "etc/resolv.conf")
-    for file in (HERE / "try_packages.sh", *options.packages):
+    root = prepare_root(options.root)
+    for file in options.packages:
         shutil.copyfile(file, root.path / "tmp" / file.name)
     places = [f"/tmp/{path.name}" for path in options.packages]
     names = [path.name.partition("_")[0] for path in options.packages]
-    _run(root, "apt-get", "-qq", "update")
-    _run(root, "apt-get", "-qq", "install", "--yes", "--no-install-recommends", *TOOLS)
     print(f"Python before: {'there' if (root.path / 'usr/bin/python3.11').exists() else 'none'}", flush=True)
     start = time.monotonic()
-    _run(root, "apt-get", "-qq", "install", "--yes", "--no-install-recommends", *places)
+    run_inside(root, "apt-get", "-qq", "install", "--yes", "--no-install-recommends", *places)
     print(f"installed in {time.monotonic() - start:.0f} s: {', '.join(names)}", flush=True)
     forget_files(root.path)
-    for words in (["start", "cold"], ["start", "warm"], ["start", "warm again"], ["train"]):
-        _run(root, "unshare", "--net", "/bin/sh", "/tmp/try_packages.sh", *words)
+    for words in (["start", "cold"], ["start", "warm"], ["start", "warm again", "measure"], ["train"]):
+        run_offline(root, *words)
     kept = sorted(path.name for path in (root.path / RUNS).iterdir())
-    _run(root, "apt-get", "-qq", "purge", "--yes", *names)
+    run_inside(root, "apt-get", "-qq", "purge", "--yes", *names)
     left = (root.path / LIBRARY).exists()
     stay = kept == sorted(path.name for path in (root.path / RUNS).iterdir())
     print(
         f"removed; the program {'is still there' if left else 'is gone'}, {len(kept)} runs {'stay' if stay else 'are lost'}"
     )
     return int(left or not stay or not kept)
+
+
+def prepare_root(path: Path) -> Root:
+    """The bare Debian in ``path``, made there where there is none, with what looks at a window."""
+    root = Root(path.resolve(), [], {})
+    if not (root.path / "bin").exists():
+        root.make(BASE)
+    shutil.copyfile("/etc/resolv.conf", root.path / "etc/resolv.conf")
+    shutil.copyfile(HERE / "try_packages.sh", root.path / "tmp" / "try_packages.sh")
+    run_inside(root, "apt-get", "-qq", "update")
+    run_inside(root, "apt-get", "-qq", "install", "--yes", "--no-install-recommends", *TOOLS)
+    return root
+
+
+def run_offline(root: Root, *words: str, **variables: str) -> None:
+    """What try_packages.sh does by these words."""
+    run_inside(root, "unshare", "--net", "/bin/sh", "/tmp/try_packages.sh", *words, **variables)
 
 
 def forget_files(root: Path) -> None:
@@ -74,8 +86,8 @@ def forget_files(root: Path) -> None:
                     os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def _run(root: Root, *words: str) -> None:
-    code = root.run(list(words), "root", "/", _ENVIRONMENT)
+def run_inside(root: Root, *words: str, **variables: str) -> None:
+    code = root.run(list(words), "root", "/", _ENVIRONMENT | variables)
     if code:
         raise RecipeError(f"{' '.join(words)}: failed with code {code}.")
 

@@ -10,6 +10,8 @@ from PySide6.QtWidgets import QDialog, QWidget
 from studio.theme import SPACING, Variant
 from studio.widgets import STRETCH, button, fill, hbox, label, vbox
 
+MAY_DIFFER = "Another engine can go on with it, but results may differ in the last digits."
+"""Where a run may go on by another engine than its own."""
 _WIDTH = 480
 
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
+from PySide6.QtWidgets import QWidget
+
+from studio.actions.question import MAY_DIFFER, Answer, ask
 from studio.state.context import QUEUE, AppContext
 from training.config import RunConfig
+from training.engines.search import identify, name_environment
 from training.errors import InputError, pluralize
 from training.queue.entries import ALL_DEVICES, OVER, Entry
 from training.queue.overview import Overview, Shown, look_at
@@ -41,7 +46,7 @@ def add_draft(context: AppContext) -> None:
         context.notifier.notify(problem, "info")
         context.show_page("setup")
     else:
-        python = context.settings.get().engine_python
+        python = context.settings.get().interpreter
         context.queue.submit(partial(_add, config, python), partial(_tell_added, context), partial(complain, context))
 
 
@@ -141,14 +146,39 @@ def move_entry(context: AppContext, shown: Shown, place: str) -> None:
     _change(context, lambda queue: queue.move(shown.entry.id, place), [shown])
 
 
-def retry_entries(context: AppContext, chosen: Sequence[Shown]) -> None:
-    """Have entries wait for another turn."""
+def retry_entries(context: AppContext, chosen: Sequence[Shown], parent: QWidget | None = None) -> None:
+    """Have entries wait for another turn; where they are of another engine than the chosen one, ask by which."""
+    python, engine = None, _find_other_engine(context, chosen)
+    if engine:
+        answer = _ask_for_engine(chosen, engine, parent)
+        if not answer:
+            return
+        python = engine if answer == "chosen" else None
 
     def work(queue: Queue) -> None:
         for shown in chosen:
-            queue.retry(shown.entry.id)
+            queue.retry(shown.entry.id, python)
 
     _change(context, work, chosen)
+
+
+def _find_other_engine(context: AppContext, chosen: Sequence[Shown]) -> str:
+    """The Python of the engine that is chosen now, where one of ``chosen`` would have its turn by another; else ""."""
+    now = context.settings.get().interpreter
+    own = {shown.entry.python for shown in chosen} - {""}
+    return now if now and any(identify(python) != identify(now) for python in own) else ""
+
+
+def _ask_for_engine(chosen: Sequence[Shown], now: str, parent: QWidget | None) -> str:
+    """ "own", "chosen", or "" for neither; an engine that is gone cannot be chosen."""
+    engines = {shown.entry.python: shown.entry.engine for shown in chosen if shown.entry.python}
+    gone = [name for python, name in engines.items() if not Path(python).is_file()]
+    names, other = " and ".join(sorted(set(engines.values()))), name_environment(Path(now))
+    own = Answer("own", f"Retry with {names}" if len(engines) == 1 else "Retry each with its own", "primary")
+    take = Answer("chosen", f"Retry with {other}", "primary" if gone else "secondary")
+    title = f"The engine {gone[0]} is gone" if gone else f"Retry with the engine {names}?"
+    text = f"Queued for {names}. {other} ({now}) is in use now. {MAY_DIFFER}"
+    return ask(parent, title, text, [take] if gone else [own, take])
 
 
 def stop_run(context: AppContext, shown: Shown) -> None:

@@ -113,5 +113,6 @@ class BoundaryPlot(QWidget):
 
 
 def _brushes(points: Points) -> list[object]:
-    colors = [pg.mkBrush(QColor(color)) for color in theme().palette.curves]
-    return [colors[number % len(colors)] for number in points.classes]
+    palette = theme().palette
+    brushes = {number: pg.mkBrush(QColor(palette.curve(number))) for number in set(points.classes)}
+    return [brushes[number] for number in points.classes]

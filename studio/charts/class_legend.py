@@ -17,10 +17,10 @@ _MARKERS = (("Training", 2.5, False), ("Validation", 4.0, True))
 
 def paint_names(painter: QPainter, names: Sequence[str], left: float, right: float, line: float) -> None:
     """Write as many as have room between ``left`` and ``right``, their middle at the height ``line``."""
-    curves = theme().palette.curves
+    palette = theme().palette
     for number, name in enumerate(names[:_MOST_NAMES]):
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(curves[number % len(curves)]))
+        painter.setBrush(QColor(palette.curve(number)))
         end = _paint_entry(painter, name, left, right, line, 4.0)
         if end is None:
             break

@@ -311,7 +311,7 @@ class LogChart(QWidget):
 
 
 def _color(palette: Palette, line: LogLine) -> QColor:
-    color = QColor(palette.curves[line.color % len(palette.curves)])
+    color = QColor(palette.curve(line.color))
     if line.look == "faint":
         color.setAlpha(110)
     return color

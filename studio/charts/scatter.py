@@ -46,7 +46,7 @@ class Scatter(QWidget):
         span = max(self._bounds.width() / room.width(), self._bounds.height() / room.height()) or 1.0
         middle, center = self._bounds.center(), room.center()
         for number, points in enumerate(self._groups.values()):
-            color = QColor(palette.curves[number % len(palette.curves)])
+            color = QColor(palette.curve(number))
             color.setAlphaF(0.75)
             painter.setPen(QPen(color, 3.6, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
             painter.drawPoints([center + (point - middle) / span for point in points])

@@ -42,7 +42,7 @@ class SparklineDelegate(QStyledItemDelegate):
         values = index.data(self._values_role)
         if values is not None and len(values):
             room = QRectF(option.rect).adjusted(8, 4, -8, -5)
-            paint_sparkline(painter, room, values, theme().palette.curves[0])
+            paint_sparkline(painter, room, values, theme().palette.curve(0))
 
 
 def _points(values: Sequence[float], room: QRectF) -> list[QPointF]:

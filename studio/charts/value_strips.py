@@ -91,7 +91,7 @@ class ValueStrips(CellTips):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         for number, strip in enumerate(self.strips):
             row = QRectF(0, number * height, self.width(), height)
-            middle, color = row.center().y(), QColor(palette.curves[number % len(palette.curves)])
+            middle, color = row.center().y(), QColor(palette.curve(number))
             painter.setFont(body)
             painter.setPen(QColor(palette.text))
             words = names.elidedText(strip.label, Qt.TextElideMode.ElideRight, name_width)

@@ -10,8 +10,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.engine.child import open_log, start_process, tail_of
-from studio.engine.deaths import explain_exit, explain_no_start
-from studio.engine.messages import EngineDeath
+from studio.engine.command_end import explain_end
+from studio.engine.deaths import explain_no_start
 from training.runs.folder import RunFolder, owner_of
 from training.system.interpreter import engine_program, own_interpreter
 
@@ -59,15 +59,9 @@ class BackgroundRun(QObject):
         owner, code = owner_of(self._folder.path), self._process.poll()
         if code not in (None, 0):
             self._timer.stop()
-            self.failed.emit(self._explain(code))
+            self.failed.emit(explain_end(code, tail_of(self._log), self._python))
         elif code == 0 or (owner is not None and owner.pid != os.getpid()):
             self._timer.stop()
             # Left to itself, but our child as long as we live: somebody has to take its exit code.
             threading.Thread(target=self._process.wait, name="background run", daemon=True).start()
             self.taken_over.emit()
-
-    def _explain(self, code: int) -> EngineDeath:
-        log = tail_of(self._log)
-        if code == 2 and log:  # refused, with a sentence for people
-            return EngineDeath(log.splitlines()[-1], "", log)
-        return explain_exit(code, log, self._python)

@@ -37,12 +37,15 @@ def engine_command(python: str) -> list[str]:
     return [*engine_program(python), "serve"]
 
 
-def start_process(command: list[str], pipes: int, stderr: IO[bytes]) -> subprocess.Popen[bytes]:
-    """An engine whose standard input and output are ``pipes`` (``PIPE`` or ``DEVNULL``). Raises OSError."""
+def start_process(
+    command: list[str], pipes: int, stderr: IO[bytes], stdout: int | None = None
+) -> subprocess.Popen[bytes]:
+    """An engine whose standard input and output (``stdout``, where that is another one) are ``pipes`` (``PIPE`` or ``DEVNULL``). Raises
+    OSError."""
     return subprocess.Popen(
         command,
         stdin=pipes,
-        stdout=pipes,
+        stdout=pipes if stdout is None else stdout,
         stderr=stderr,
         env=engine_environment(os.environ, command[0]),
         cwd=Path.home() if Path.home().is_dir() else None,

@@ -14,6 +14,8 @@ from studio.engine.client import Ticket
 from studio.engine.link import EngineChoice, EngineLink
 from studio.engine.messages import EngineDeath, EngineState
 from studio.engine.pool import EnginePool, LinkFactory
+from studio.engine.shared_run import SharedRun
+from studio.services.logs import log_folder
 from training.config.paths import with_own_folder
 from training.protocol.answers import Answer
 from training.protocol.messages import (
@@ -42,6 +44,8 @@ from training.protocol.messages import (
     refuse_unreadable,
 )
 from training.protocol.model_questions import ModelQuestion
+from training.runs.folder import RunFolder
+from training.runs.records.forms import StatusRecord
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +57,12 @@ Inquiry = DataQuestion | SummarizeModel | CheckRequest | FitOneBatch | MeasureRu
 """A question about a configuration."""
 _NewestOnly = InspectDataset | SummarizeModel | CheckRequest | FitOneBatch | MeasureRunTime
 """Those that are answered about the newest configuration alone. Of the others several are asked at a time, by two pages or twice by one."""
+
+
+_TRAINS_INSIDE = Refusal(
+    message="The engine is training inside this window.",
+    advice="Wait until the run has ended, or switch off “Run the engine inside the window” in the settings before the next one.",
+)
 
 
 class EngineHost(QObject):
@@ -83,11 +93,11 @@ class EngineHost(QObject):
     ) -> None:
         super().__init__(parent)
         self._asked: dict[type, Ticket] = {}  # the newest of each type of ``_NewestOnly``
-        self._run: Ticket | None = None
+        self._run: Ticket | SharedRun | None = None
         self._pool = EnginePool(choice, make_link, first_link, self)
         self._pool.state_changed.connect(self.state_changed)
         self._pool.main_died.connect(self._on_main_died)
-        self._pool.emptied.connect(self.shut_down)
+        self._pool.emptied.connect(self._tell_when_empty)
 
     # ---------------------------------------------------------------------------------------------- state
 
@@ -119,12 +129,17 @@ class EngineHost(QObject):
     @property
     def in_process(self) -> bool:
         """Whether the engine works inside the window: it cannot be left behind, a run of its own has to be handed over."""
-        return self._pool.main.in_process
+        return self._pool.main.in_process and self._shared is None
 
     @property
     def threads_running(self) -> bool:
-        """Whether any hosting thread still runs."""
-        return self._pool.threads_running
+        """Whether any hosting thread still runs, or processes of a run."""
+        return self._pool.threads_running or (self._shared is not None and self._shared.at_work)
+
+    @property
+    def _shared(self) -> SharedRun | None:
+        """The run under way that several processes share."""
+        return self._run if isinstance(self._run, SharedRun) else None
 
     def choose(self, choice: EngineChoice) -> None:
         """Host the next engine differently; a run under way goes on where it is."""
@@ -138,6 +153,8 @@ class EngineHost(QObject):
     def set_keep_training(self, keep_training: bool) -> None:
         """Whether a run goes on in the background when this process vanishes, or is stopped and kept."""
         self._pool.set_keep_training(keep_training)
+        if self._shared is not None:
+            self._shared.tell_if_window_dies(keep_training)
 
     @Slot()
     def restart(self) -> None:
@@ -147,10 +164,14 @@ class EngineHost(QObject):
 
     def shutdown(self) -> None:
         """End every engine; ``shut_down`` follows. A run under way is stopped and kept unless it was detached."""
+        if self._shared is not None:
+            self._shared.stop()
         self._pool.shutdown()
 
     def kill(self) -> None:
         """End every engine at once."""
+        if self._shared is not None:
+            self._shared.kill()
         self._pool.kill()
 
     # ----------------------------------------------------------------------------------------------- runs
@@ -169,18 +190,54 @@ class EngineHost(QObject):
         choice = EngineChoice(python) if python else None
         self._start_run(ResumeRequest(target=target, overrides=tuple(overrides)), choice)
 
+    def share(self, folder: RunFolder, words: Sequence[str], count: int, python: str = "") -> None:
+        """Train the run in ``folder`` in ``count`` processes of their own; ``words`` are for ``resume``, ``python`` is as for that."""
+        if self._refuses_second():
+            return
+        self._run = run = SharedRun(python or self._pool.choice.python, log_folder(), self)
+        run.begun.connect(lambda: self.run_started.emit(folder.path))
+        run.ended.connect(self._on_shared_ended)
+        self._pool.main.interrupt()
+        run.begin(folder, words, count, keep_training=self._pool.keep_training)
+
     def detach(self, handle_agreed: Callable[[], object]) -> None:
         """Let the run go on without the window; ``handle_agreed`` is called when the engine has agreed."""
+        if self._shared is not None:
+            self._shared.let_go()
+            self._run = None
+            handle_agreed()
+            return
         self._pool.main.detach(handle_agreed)
 
     def _start_run(self, request: TrainRequest, choice: EngineChoice | None = None) -> None:
-        if self._run is not None:
-            self.run_refused.emit(Refusal(message="A run is being trained already.", advice="Stop it first."))
+        if self._refuses_second():
             return
-        self._run = Ticket(request, self._on_run_reply)
+        self._run = ticket = Ticket(request, self._on_run_reply)
         main = self._pool.live_main(choice)
-        main.submit(self._run, first=True)
+        main.submit(ticket, first=True)
         main.interrupt()  # an evaluation goes on where it was, a run would wait for it
+
+    def _refuses_second(self) -> bool:
+        if self.training:
+            self.run_refused.emit(Refusal(message="A run is being trained already.", advice="Stop it first."))
+        return self.training
+
+    @Slot(object)
+    def _on_shared_ended(self, end: Refusal | StatusRecord | EngineDeath) -> None:
+        if isinstance(end, EngineDeath):
+            self.engine_died.emit(end)
+        self._run = None
+        if isinstance(end, Refusal):
+            self.run_refused.emit(end)
+        elif isinstance(end, StatusRecord):
+            self.run_finished.emit(end)
+        self.state_changed.emit(self.state)
+        self._tell_when_empty()
+
+    @Slot()
+    def _tell_when_empty(self) -> None:
+        if self._pool.shutting_down and not self.threads_running:
+            self.shut_down.emit()
 
     def _on_run_reply(self, reply: Reply | EngineDeath) -> None:
         if isinstance(reply, Started):
@@ -199,8 +256,9 @@ class EngineHost(QObject):
     @Slot(object)
     def _on_main_died(self, death: EngineDeath) -> None:
         was_warm = self.info is not None
-        self.engine_died.emit(death)
-        self._run = None
+        if self._shared is None:
+            self.engine_died.emit(death)
+            self._run = None
         self.state_changed.emit(self.state)
         # One that never became warm would only die again; the person chooses when to try once more.
         if (was_warm or self._pool.is_lent) and self.state is EngineState.DEAD:
@@ -237,17 +295,12 @@ class EngineHost(QObject):
         if isinstance(request, Inquiry):
             ticket.request = request.model_copy(update={"config": with_own_folder(request.config)})
         if isinstance(request, _NewestOnly):
-            self._cancel_older(ticket)
-        if self.training and self._pool.choice.in_process:
-            words = (
-                "The engine is training inside this window.",
-                (
-                    "Wait until the run has ended, or switch off “Run the engine inside the window” in the settings before the next one."
-                ),
-            )
-            handle_failure(Refusal(message=words[0], advice=words[1]))
+            _cancel_older(self._asked, ticket)
+        trains = isinstance(self._run, Ticket)  # this engine, and not processes beside it
+        if trains and self._pool.choice.in_process:
+            handle_failure(_TRAINS_INSIDE)
             return ticket
-        client = self._pool.live_assistant() if self.training else self._pool.main
+        client = self._pool.live_assistant() if trains else self._pool.main
         if client.death is not None:
             handle_failure(refuse_for(client.death))
         else:
@@ -258,12 +311,6 @@ class EngineHost(QObject):
         if not self._pool.shutting_down:  # else the window closes, and nothing is wrong
             handle_failure(refuse_for(death))
 
-    def _cancel_older(self, ticket: Ticket) -> None:
-        older = self._asked.get(type(ticket.request))
-        if older is not None:
-            older.cancel()
-        self._asked[type(ticket.request)] = ticket
-
     def interrupt(self, ticket: Ticket) -> None:
         """Nobody waits for the answer any more, and the engine that works on it may stop."""
         ticket.cancel()
@@ -273,3 +320,10 @@ class EngineHost(QObject):
 def refuse_for(death: EngineDeath) -> Refusal:
     """What those hear who asked an engine that is gone."""
     return Refusal(message=death.sentence, advice=death.advice)
+
+
+def _cancel_older(asked: dict[type, Ticket], ticket: Ticket) -> None:
+    older = asked.get(type(ticket.request))
+    if older is not None:
+        older.cancel()
+    asked[type(ticket.request)] = ticket

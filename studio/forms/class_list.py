@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QKeyEvent
-from PySide6.QtWidgets import QHeaderView, QLineEdit, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
 from studio.theme import SPACING, set_property, theme
-from studio.widgets import ALIGN_RIGHT, button, chain_tab_order, hand_keyboard_on, hbox, label, vbox
+from studio.widgets import ALIGN_RIGHT, SearchLine, button, chain_tab_order, hand_keyboard_on, hbox, label, vbox
 from training.config.sections.data.classes import NO_CLASS
 from training.protocol.answers import ClassChoice
 
@@ -87,8 +87,7 @@ class ClassList(QWidget):
             "None", variant="ghost", tooltip="Uncheck all classes in the list", clicked=self._uncheck_all
         )
         self.told = label("", "help")
-        self.search = QLineEdit(placeholderText="Find a class")
-        self.search.setClearButtonEnabled(True)
+        self.search = SearchLine("Find a class")
         self.view = CheckList()
         head = hbox(self.told, spacing=SPACING.xs)
         head.addStretch(1)

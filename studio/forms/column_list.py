@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QHideEvent, QKeyEvent
-from PySide6.QtWidgets import QFrame, QHeaderView, QLineEdit, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QFrame, QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
 from studio.theme import SPACING, set_property, theme
-from studio.widgets import ALIGN_RIGHT, Switch, vbox
+from studio.widgets import ALIGN_RIGHT, SearchLine, Switch, vbox
 from training.protocol.answers import Column
 
 _MOST_ROWS = 14
@@ -39,9 +39,7 @@ class ColumnList(QFrame):
         self.switch.setAccessibleName(switch)
         self.switch.setChecked(not switch)
         self.switch.setVisible(bool(switch))
-        self.search = QLineEdit(placeholderText="Find a column")
-        self.search.setAccessibleName("Find a column")
-        self.search.setClearButtonEnabled(True)
+        self.search = SearchLine("Find a column")
         self.view = QTreeWidget()
         self._dress()
         vbox(self.search, self.view, self.switch, parent=self, margins=SPACING.s)

@@ -6,13 +6,11 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QLineEdit
 
 from studio.forms.messages import KIND_TITLES
 from studio.forms.section_form import SectionForm
 from studio.state.search import describe_setting, holds, rank_title, split_query
-from studio.theme import icon
-from studio.widgets import label, leave_undo_to_page
+from studio.widgets import SearchLine, label, leave_undo_to_page
 from training import catalog
 
 
@@ -42,7 +40,7 @@ def _texts(form: SectionForm) -> Iterable[tuple[str, str, str]]:
         yield path, spec.title, f"{describe_setting(spec)} {form.heading}"
 
 
-class SearchEdit(QLineEdit):
+class SearchEdit(SearchLine):
     """Search as in a page of text: found ones are marked, Enter goes to the next, Shift+Enter back, Escape ends.
 
     Signals: `looked_for(query)`, `next_asked(step)` with 1 or -1.
@@ -52,13 +50,11 @@ class SearchEdit(QLineEdit):
     next_asked = Signal(int)
 
     def __init__(self) -> None:
-        super().__init__()
-        self.setPlaceholderText("Find a setting")
-        self.setAccessibleName("Find a setting")
+        super().__init__("Find a setting")
+        self.setClearButtonEnabled(False)  # in whose place the count stands
         self.setToolTip("Find a setting (Ctrl+F). Enter goes to the next one found.")
         self.setAcceptDrops(False)
         leave_undo_to_page(self)
-        self.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition)
         self._count = label("", "caption")
         self._count.setParent(self)
         self._count.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)

@@ -17,13 +17,21 @@ _CODE = re.compile(
 )
 _FRAME = re.compile(r'File "(?!…)[^"\n]*[/\\]([^"/\\\n]+\.py)"')
 """Of a traceback, in a file of the person's own: which folder it lies in tells nothing."""
+_LETTERS = r"""[^\s"'<>|:;,()\[\]“”]"""
+"""What a path may be made of where it stands without quotation marks."""
+_WORD = r"""[^\s"'<>|:;,()\[\]“”/\\]+"""
+_SENTENCE = (
+    r"(?:is|are|was|were|be|can|cannot|could|has|have|had|does|did|holds|lies|will|would|must|may|needs|stays|took|gave|"
+    r"because|which|that|while|where|when|if|but|not|it|there)\b|(?:and|or|to|from|in|with)[ ]+(?:[~/\\]|\w+:[/\\])"
+)
+"""Words that no name of a folder goes on with: those of our own sentences."""
 _PLACE = re.compile(
     r"""(?P<mark>["'])(?:~|[A-Za-z]:)?[/\\][^"'\n]*(?P=mark)"""
-    r"""|(?<![\w.…])(?:~|[A-Za-z]:|\w+:/)?[/\\][^\s"'<>|:;,()\[\]“”]+(?:(?:[ ]+[^\s"'<>|:;,()\[\]“”/\\]+){0,3}[ ]+[^\s"'<>|:;,()\[\]“”]*[/\\][^\s"'<>|:;,()\[\]“”]*)*"""
-    r"""(?:(?:[ ]+[^\s"'<>|:;,()\[\]“”/\\]+){1,3}(?=:(?:\s|\d|$)))?"""
+    rf"""|(?<![\w.…])(?:~|[A-Za-z]:|\w+:/)?[/\\]{_LETTERS}+"""
+    rf"""(?:(?:[ ]+{_WORD}){{0,3}}[ ]+{_LETTERS}*[/\\]{_LETTERS}*)*(?:[ ]+(?!{_SENTENCE}){_LETTERS}+)*"""
 )
-"""A path in quotation marks, or one whose blanks are taken for its own where another slash or a colon follows soon: a word too many
-is hidden rather than one too few."""
+"""A path in quotation marks, or one whose blanks are taken for its own where another slash follows soon, or until a sentence goes on: a
+word too many is hidden rather than one too few."""
 
 
 def hide_places(text: str) -> str:

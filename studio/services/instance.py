@@ -10,16 +10,21 @@ import stat
 import sys
 import zlib
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from studio.identity import APP_NAME
 from studio.services.app_settings import AppSettings, settings_file
 
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
 logger = logging.getLogger(__name__)
 
-TAKEN = b"taken"
+FURNISHING, TAKEN = b"furnishing", b"taken"
+"""What a window says at once that is not ready yet, and what any says that takes a request over."""
 MOST_BYTES = 65536
-_PATIENCE = 10.0  # seconds for a window that is being furnished, or has much to do
+_PATIENCE = 3.0  # seconds for a window that has much to do: one that hangs for longer is of no use to anybody who starts the program
+_FURNISHING_PATIENCE = 10.0  # seconds for one that is being furnished
 _LONGEST_ADDRESS = 100  # bytes: of a socket's path some systems take 103
 
 
@@ -72,10 +77,15 @@ def hand_over(address: str, request: Request) -> bool:
     try:
         with Client(address) as connection:
             connection.send_bytes(json.dumps(request._asdict()).encode())
-            return connection.poll(_PATIENCE) and connection.recv_bytes(MOST_BYTES) == TAKEN
+            answer = _hear(connection, _PATIENCE)
+            return (_hear(connection, _FURNISHING_PATIENCE) if answer == FURNISHING else answer) == TAKEN
     except (OSError, EOFError) as error:  # what a window that was killed left behind, or one that is ending
         logger.info("No window answers at %s: %s", address, error)
         return False
+
+
+def _hear(connection: Connection, patience: float) -> bytes:
+    return connection.recv_bytes(MOST_BYTES) if connection.poll(patience) else b""
 
 
 def make_request(words: str | None, start: bool) -> Request:

@@ -26,10 +26,12 @@ from studio.state.runs.live_run import LiveRun
 from studio.state.runs.proof_job import ProofJob
 from studio.state.runs.run_engine import RunEngineQuery
 from studio.state.runs.run_library import RunLibrary
+from studio.state.runs.shared_start import choose_resume, share_new_run
 from studio.state.runs.shown_run import ShownRun
 from studio.state.runs.trace_job import TraceJob
 from studio.state.studies.studies import AT_WORK, Studies
 from studio.state.sweeps.sweeps import Sweeps
+from studio.state.where_it_runs import WhereItRuns
 from training.config import RunConfig, parse_config
 from training.config.files import config_data
 from training.config.run import LONGEST_NAME
@@ -94,6 +96,7 @@ class AppContext(QObject):
         self.workspace, self.settings, self.engine = workspace, settings, engine
         engine.setParent(self)
         self.background, self.notifier, self.draft = Background(self), Notifier(self), Draft(self)
+        self.where = WhereItRuns(settings, self.draft, engine, self)
         self.library = RunLibrary(workspace, self.background, self)
         self.queue = RunQueue(workspace, settings, self.background, self)
         self.live, self.evaluation = LiveRun(self), EvaluationChoice(self.background, self)
@@ -141,8 +144,12 @@ class AppContext(QObject):
         self.shown.look_at_work()
         self._begun = None if checkpoint or from_start else self.branch
         checkpoint = checkpoint or (self._begun.checkpoint.path if self._begun else None)
-        begin = partial(self.engine.branch, checkpoint) if checkpoint is not None else self.engine.run
-        begin(config_data(config), self.workspace)  # before the page is built, which takes as long
+        count = self.where.count_for(config, is_branch=checkpoint is not None)
+        if count > 1:
+            share_new_run(self.engine, self.background, self.workspace, config, count, self._on_run_refused)
+        else:
+            begin = partial(self.engine.branch, checkpoint) if checkpoint is not None else self.engine.run
+            begin(config_data(config), self.workspace)  # before the page is built, which takes as long
         self.show_page(CHARTS)
 
     def hold_draft(self, why: str) -> None:
@@ -178,18 +185,21 @@ class AppContext(QObject):
             self.notifier.notify(problem, "warning")
             return
         folder = target.parent.parent if target.parent.name == "checkpoints" else target
-        if self._asks_for_consent(folder, overrides, lambda: self.resume(target, overrides)):
+        if _asks_for_consent(self, folder, overrides, lambda: self.resume(target, overrides)):
             return
         self.live.attach(folder)
         self.live.expect_again()
         self.shown.look_at_work()
         self._begun = None
-        self._run_engine.go_on(RunFolder(folder), partial(self.engine.resume, target, overrides))
+        go_on: Callable[..., object] = partial(self.engine.resume, target, overrides)
+        if not overrides:
+            go_on = choose_resume(self.engine, self.where, self.notifier, RunFolder(folder), target)
+        self._run_engine.go_on(RunFolder(folder), go_on)
         self.show_page(CHARTS)
 
     def branch_at_once(self, folder: RunFolder, checkpoint: CheckpointInfo) -> None:
         """Start a new run from ``checkpoint`` with the very settings of the run in ``folder``."""
-        if self._asks_for_consent(folder.path, (), lambda: self.branch_at_once(folder, checkpoint)):
+        if _asks_for_consent(self, folder.path, (), lambda: self.branch_at_once(folder, checkpoint)):
             return
         try:
             self.start_run(name_branch(config_here(folder), checkpoint), checkpoint.path)
@@ -198,23 +208,13 @@ class AppContext(QObject):
 
     def change_run(self, folder: Path, overrides: Sequence[str], begin: Callable[[], object]) -> None:
         """``begin`` to train the run shown with ``overrides``; if it is being trained, it is stopped and kept first."""
-        if self._asks_for_consent(folder, overrides, lambda: self.change_run(folder, overrides, begin)):
+        if _asks_for_consent(self, folder, overrides, lambda: self.change_run(folder, overrides, begin)):
             return  # before the run is stopped: it may be trained by somebody else
         if not self.live.live:
             begin()
             return
         self._after_stop.expect(folder, begin)
         self.live.ask(Command.STOP)
-
-    def _asks_for_consent(self, folder: Path, overrides: Sequence[str], go_on: Callable[[], object]) -> bool:
-        """Whether a person has to agree to the run's code first; then they are asked, and ``go_on`` follows a yes."""
-        try:
-            code = code_to_agree(RunFolder(folder), overrides)
-        except (TrainingError, OSError):  # the engine says what is wrong with the run
-            return False
-        if code:
-            self.consent_needed.emit(code, go_on)
-        return bool(code)
 
     def open_run(self, folder: Path, tab: str = "charts", checkpoint: str = "") -> None:
         """Show any run on the Run page without touching it, or the one at work; and select a checkpoint of it."""
@@ -306,7 +306,7 @@ class AppContext(QObject):
     def _on_engine_died(self, death: EngineDeath) -> None:
         if self.engine.training:
             self.live.mourn(death)
-        else:
+        elif death.log or self.engine.info is not None:  # else all there is to say stands above the page
             self.notifier.notify(str(death), "danger", title="No engine", details=death.log)
         self.library.refresh()
         self._update_start_problem()
@@ -339,3 +339,14 @@ def name_branch(config: RunConfig, checkpoint: CheckpointInfo) -> RunConfig:
     stem = FROM_STEP.sub("", config.name)
     suffix = f" from step {checkpoint.step}"
     return config.model_copy(update={"name": stem[: LONGEST_NAME - len(suffix)] + suffix})
+
+
+def _asks_for_consent(context: AppContext, folder: Path, overrides: Sequence[str], go_on: Callable[[], object]) -> bool:
+    """Whether a person has to agree to the run's code first; then they are asked, and ``go_on`` follows a yes."""
+    try:
+        code = code_to_agree(RunFolder(folder), overrides)
+    except (TrainingError, OSError):  # the engine says what is wrong with the run
+        return False
+    if code:
+        context.consent_needed.emit(code, go_on)
+    return bool(code)

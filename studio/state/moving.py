@@ -11,9 +11,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
+from studio.services.app_settings import draft_file, read_object, write_object
 from studio.services.settings import SettingsStore
 from studio.state.context import AppContext
 from training.errors import InputError
+from training.moving.kept_paths import Move, make_mover, move_all
 from training.moving.move import MoveCanceled, MoveProgress, delete_old, finish_move, move_workspace
 from training.moving.plan import MovePlan, make_plan
 from training.runs.workspace import default_workspace, parse_path
@@ -132,7 +134,10 @@ class Moving(QObject):
 
     def _on_moved(self, is_kept: bool) -> None:
         assert self.plan is not None
+        move = make_mover(self.plan.workspace, self.plan.target)
         self._context.settings.update(workspace=str(self.plan.target), workspace_target="")
+        _follow(self._context.settings, move)
+        self._context.draft.replace(move_all(self._context.draft.settings(), move))
         self.stage, self.is_kept = Stage.MOVED, is_kept
         self.changed.emit()
 
@@ -165,8 +170,11 @@ def find_workspace(settings: SettingsStore) -> Path:
         return workspace
     target = Path(said.workspace_target)
     if not workspace.exists() and target.is_dir():
+        move = make_mover(workspace.absolute(), target)
         workspace = target
         settings.update(workspace=str(target))
+        _follow(settings, move)
+        write_object(draft_file(), move_all(read_object(draft_file()), move))
     try:
         finish_move(workspace)
     except InputError as error:
@@ -174,6 +182,13 @@ def find_workspace(settings: SettingsStore) -> Path:
         return workspace
     settings.update(workspace_target="")
     return workspace
+
+
+def _follow(settings: SettingsStore, move: Move) -> None:
+    """Have the settings name what was moved as it is called now."""
+    said = settings.get()
+    recent = "\n".join(map(move, said.recent_files.split("\n")))
+    settings.update(export_folder=move(said.export_folder), recent_files=recent)
 
 
 def _look(workspace: Path, text: str) -> MovePlan:

@@ -50,6 +50,10 @@ class Palette(NamedTuple):
     on_tooltip: str
     curves: tuple[str, ...]
 
+    def curve(self, number: int) -> str:
+        """The color of a curve, a class or a part by its number; after the last comes the first again."""
+        return self.curves[number % len(self.curves)]
+
     def tone(self, tone: Tone) -> str:
         """The text and line color of a tone."""
         return {"neutral": self.muted, "accent": self.accent_text}.get(tone) or str(getattr(self, tone))

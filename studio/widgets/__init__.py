@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from studio.widgets.figures import BigNumber, KeyValueTable, ProgressLine, StatusPill
     from studio.widgets.flow import FlowLayout
     from studio.widgets.growing import GrowingRoom, let_grow
-    from studio.widgets.inputs import ComboBox, PathEdit, PathMode, leave_undo_to_page, take_keyboard
+    from studio.widgets.inputs import ComboBox, PathEdit, PathMode, SearchLine, leave_undo_to_page, take_keyboard
     from studio.widgets.labels import ElidedLabel, IconLabel, MonoText, SteadyLabel, label, make_breakable, separator
     from studio.widgets.layouts import (
         STRETCH,
@@ -56,7 +56,7 @@ _HOMES = {
     "figures": ("BigNumber", "KeyValueTable", "ProgressLine", "StatusPill"),
     "flow": ("FlowLayout",),
     "growing": ("GrowingRoom", "let_grow"),
-    "inputs": ("ComboBox", "PathEdit", "PathMode", "leave_undo_to_page", "take_keyboard"),
+    "inputs": ("ComboBox", "PathEdit", "PathMode", "SearchLine", "leave_undo_to_page", "take_keyboard"),
     "labels": ("ElidedLabel", "IconLabel", "MonoText", "SteadyLabel", "label", "make_breakable", "separator"),
     "layouts": (
         "STRETCH",

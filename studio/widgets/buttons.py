@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.theme import IconRole, Variant, icon, set_variant
+from studio.theme import IconRole, Variant, icon, set_property, set_variant
 from studio.widgets.layouts import hbox
 
 _ICON_ROLES: dict[Variant, IconRole] = {
@@ -127,9 +127,16 @@ class Segmented(QFrame):
         if checked:
             self.current_changed.emit(key)
 
+    def set_text(self, key: str, text: str) -> None:
+        """Call a choice something else. Raises KeyError for an unknown key."""
+        self._buttons[key].setText(text)
+        self._buttons[key].setAccessibleName(text)
+
     def set_direction(self, direction: QBoxLayout.Direction) -> None:
-        """Put the choices beside each other, or below each other."""
+        """Put the choices beside each other, or below each other, where less room beside them leaves their images whole."""
         self._row.setDirection(direction)
+        for option in self._buttons.values():
+            set_property(option, "stacked", direction == QBoxLayout.Direction.TopToBottom)
 
     def current(self) -> str:
         """The key that is taken, "" while there is none."""

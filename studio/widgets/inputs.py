@@ -1,11 +1,20 @@
-"""A choice that the mouse wheel cannot change by accident, and a path with a chooser."""
+"""A choice that the mouse wheel cannot change by accident, a field that searches, and a path with a chooser."""
 
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
 from PySide6.QtCore import QEvent, QObject, QRect, Qt, Signal
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QWheelEvent
+from PySide6.QtGui import (
+    QAction,
+    QDragEnterEvent,
+    QDropEvent,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
@@ -19,7 +28,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.theme import set_invalid
+from studio.theme import icon, set_invalid
 from studio.widgets.buttons import button
 from studio.widgets.layouts import hand_keyboard_on, hbox
 
@@ -57,6 +66,19 @@ class ComboBox(QComboBox):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
+
+
+class SearchLine(QLineEdit):
+    """A line whose words are looked for, with a magnifying glass; ``name`` is read aloud, and stands in the empty line unless
+    ``placeholder`` does. Qt gives its two buttons no names."""
+
+    def __init__(self, name: str, placeholder: str = "") -> None:
+        super().__init__(placeholderText=placeholder or name)
+        self.setAccessibleName(name)
+        self.setClearButtonEnabled(True)
+        for clear in self.findChildren(QAction):
+            clear.setText("Clear")
+        self.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition).setText("Search")
 
 
 class PathLine(QLineEdit):

@@ -27,8 +27,7 @@ class Share:
     @property
     def color(self) -> str:
         """As the theme has it now."""
-        curves = theme().palette.curves
-        return curves[self.color_index % len(curves)]
+        return theme().palette.curve(self.color_index)
 
 
 class _Strip(QWidget):

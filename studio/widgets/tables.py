@@ -16,7 +16,7 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QTableView
+from PySide6.QtWidgets import QAbstractButton, QTableView
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 NO_PARENT = QModelIndex()
@@ -32,6 +32,8 @@ def dress_table(view: QTableView, name: str, row_height: int) -> None:
     view.setShowGrid(False)
     view.setWordWrap(False)
     view.setTabKeyNavigation(False)
+    for corner in view.findChildren(QAbstractButton):  # where its headers meet
+        corner.setAccessibleName("Select all")
     view.verticalHeader().setDefaultSectionSize(row_height)
     view.horizontalHeader().setHighlightSections(False)
 

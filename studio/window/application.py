@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import locale
 from collections.abc import Callable
+from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QEvent, Signal
+import PySide6
+from PySide6.QtCore import QCoreApplication, QEvent, QLibraryInfo, Signal
 from PySide6.QtGui import QFileOpenEvent, QIcon
 from PySide6.QtWidgets import QApplication
 
@@ -44,11 +46,22 @@ class StudioApplication(QApplication):
         return super().event(event)
 
 
+def find_plugins() -> None:
+    """Name Qt's own plugins where it looks for them elsewhere: PySide6 says its folder in the words of a settings file, where a comma, a
+    semicolon, a quotation mark or a backslash ends it. Without them Qt aborts."""
+    if Path(QLibraryInfo.path(QLibraryInfo.LibraryPath.PluginsPath)).is_dir():
+        return
+    for folder in (Path(PySide6.__file__).parent / name for name in ("Qt/plugins", "plugins")):
+        if folder.is_dir():
+            QCoreApplication.addLibraryPath(str(folder))
+
+
 def make_application() -> QApplication:
     """The QApplication under the program's own name, with C numbers whatever the system's language is."""
     existing = QCoreApplication.instance()
     if isinstance(existing, QApplication):
         return existing
+    find_plugins()
     # Qt's own style under the style sheet, on every system; setStyle() would return a QStyle, and making that class with
     # its six hundred names for Python is a thirtieth of the time to the first paint.
     app = StudioApplication([identity.APP_ID, "-style", "Fusion"])

@@ -27,6 +27,7 @@ from studio.state.context import SWEEPS, AppContext
 from studio.state.drafts.kept_draft import remember_draft
 from studio.state.drafts.setting_specs import Settings
 from studio.state.opened_report import OpenedReport
+from studio.state.runs.live_run import percent_of
 from studio.widgets import NavigationRail, Toast, ToastArea
 from studio.window.closing import CloseChoice, Closing, ask_about_job, ask_about_run
 from studio.window.crash_notices import CrashNotices
@@ -45,7 +46,6 @@ from studio.window.update_notice import UPDATES, notice_update
 from studio.window.work_notice import notice_study, notice_sweep
 from training.errors import InputError
 from training.runs.folder import RunFolder
-from training.runs.records.progress import Progress
 from training.system.untrusted import escape_unprintable
 
 _OVERWRITTEN = "settings overwritten"
@@ -108,7 +108,7 @@ class MainController(QObject):
         context.help_requested.connect(self.show_help)
         context.draft.swept.asked.connect(lambda _path: context.show_page(SWEEPS))
         context.live.state_changed.connect(self._on_run_state)
-        context.live.progress_changed.connect(self._on_progress)
+        context.live.progress_changed.connect(self._show_title)
         for past in (context.engine.run_started, context.draft.replaced):  # which spoke of other settings
             past.connect(lambda: self.toasts.dismiss_all(but=_OVERWRITTEN))
         for edit in (context.draft.edited, context.draft.kind_changed, context.draft.stepped):
@@ -229,17 +229,11 @@ class MainController(QObject):
             action=self.context.show_work,
         )
 
-    @Slot(object)
-    def _on_progress(self, _progress: Progress) -> None:
-        self._show_title()
-
+    @Slot()
     def _show_title(self) -> None:
-        live = self.context.live
-        share = live.progress.fraction
-        working = live.live and share is not None
-        self._window.setWindowTitle(
-            f"{share:.0%} – {identity.APP_NAME}" if working and share is not None else identity.APP_NAME
-        )
+        percent = percent_of(self.context.live)
+        share = "" if percent is None else f"{percent}% – "
+        self._window.setWindowTitle(f"{share}{identity.APP_NAME}")
 
     # -------------------------------------------------------------------------------------------- closing
 

@@ -13,6 +13,7 @@ from studio.panels.run_words import ENDS, describe_end
 from studio.services.desktop_notices import DesktopNotices
 from studio.services.taskbar import show_progress
 from studio.state.context import QUEUE, STUDIES, SWEEPS, AppContext
+from studio.state.runs.live_run import percent_of
 from studio.state.side_job import SideJob
 from studio.window.door import bring_to_front
 from training.errors import TrainingError, pluralize
@@ -50,12 +51,10 @@ class Desktop(QObject):
 
     @Slot()
     def _show_progress(self) -> None:
-        live = self._context.live
-        fraction = live.progress.fraction if live.live else None
-        percent = None if fraction is None else int(100 * fraction)
+        percent = percent_of(self._context.live)
         if percent != self._percent:
             self._percent = percent
-            show_progress(fraction)
+            show_progress(None if percent is None else percent / 100)
 
     # ------------------------------------------------------------------------------------------- notices
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
-from studio.services.instance import MOST_BYTES, TAKEN, Request, hand_over, parse_request
+from studio.services.instance import FURNISHING, MOST_BYTES, TAKEN, Request, hand_over, parse_request
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +26,8 @@ _TURN = 20.0  # seconds: longer than another start waits for a window that hangs
 
 
 class Door(QObject):
-    """Open from ``open`` to ``close``; one process for each address.
+    """Open from ``open`` to ``close``; one process for each address. It is taken for furnished once the event loop that opened it is
+    back.
 
     Signals:
         asked(Request): another start handed this over. Delivered in this object's thread.
@@ -34,12 +35,15 @@ class Door(QObject):
 
     asked = Signal(object)
     _knocked = Signal(object, object)
+    _opened = Signal()
 
     def __init__(self, address: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._address = address
         self._listener: Listener | None = None
+        self._is_furnished = False
         self._knocked.connect(self._on_knocked)
+        self._opened.connect(self._on_opened, Qt.ConnectionType.QueuedConnection)
 
     def open(self, request: Request) -> bool:
         """Listen from now on; False where another window does so already, which has taken ``request`` over."""
@@ -53,6 +57,7 @@ class Door(QObject):
                     return False
                 self._clear_away()
         if self._listener is not None:
+            self._opened.emit()
             threading.Thread(target=self._serve, args=(self._listener,), name="door", daemon=True).start()
         return True
 
@@ -86,10 +91,17 @@ class Door(QObject):
                 return
             try:
                 if connection.poll(_PATIENCE):
-                    self._knocked.emit(parse_request(connection.recv_bytes(MOST_BYTES)), connection)
+                    request = parse_request(connection.recv_bytes(MOST_BYTES))
+                    if not self._is_furnished:
+                        connection.send_bytes(FURNISHING)
+                    self._knocked.emit(request, connection)
             except (OSError, EOFError, ValueError, RecursionError) as error:
                 logger.info("Something else knocked: %s", error)
                 connection.close()
+
+    @Slot()
+    def _on_opened(self) -> None:
+        self._is_furnished = True
 
     @Slot(object, object)
     def _on_knocked(self, request: Request, connection: Connection) -> None:

@@ -8,7 +8,6 @@ from PySide6.QtCore import QSize, Qt, QUrl, Slot
 from PySide6.QtGui import QKeySequence, QTextBlockFormat, QTextCursor, QTextDocument
 from PySide6.QtWidgets import (
     QDialog,
-    QLineEdit,
     QListWidget,
     QListWidgetItem,
     QTextBrowser,
@@ -16,13 +15,13 @@ from PySide6.QtWidgets import (
 )
 
 from studio.state.search import holds, split_query
-from studio.theme import SPACING, icon
-from studio.widgets import hbox, icon_button, vbox
+from studio.theme import SPACING
+from studio.widgets import SearchLine, hbox, icon_button, vbox
 from training.system.resources import find_resources
 
 _FOLDER = find_resources("studio", "help")
 TOPICS = (
-    "getting-started", "data", "tables", "own-data", "models", "optimizer", "loop", "training", "evaluate", "try-it", "runs", "queue", "machines", "compare", "studies", "sweeps", "index", "export", "findings", "command-line", "engines", "environment", "speed", "glossary",
+    "getting-started", "data", "tables", "own-data", "models", "optimizer", "loop", "training", "evaluate", "try-it", "runs", "queue", "compare", "studies", "sweeps", "index", "export", "findings", "command-line", "engines", "environment", "processes", "machines", "speed", "glossary",
 )  # fmt: skip
 _LIST_WIDTH = 240
 _ROW_HEIGHT = 30
@@ -51,10 +50,7 @@ class HelpWindow(QDialog):
         self.setWindowTitle("Help")
         self.resize(1080, 720)
         self._texts = read_help()
-        self.search = QLineEdit(placeholderText="Search help")
-        self.search.setAccessibleName("Search help")
-        self.search.setClearButtonEnabled(True)
-        self.search.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition)
+        self.search = SearchLine("Search help")
         self.pages = QListWidget()
         self.pages.setAccessibleName("Help pages")
         for topic, text in self._texts.items():
@@ -91,7 +87,8 @@ class HelpWindow(QDialog):
         """Turn to the page ``topic``, one of ``TOPICS``; "topic#words" to the entry of that code in it, or else to the first
         place of these words."""
         page, _, words = topic.partition("#")
-        self.text.setSource(QUrl(f"{page}.md"), QTextDocument.ResourceType.MarkdownResource)
+        if page != self.topic or not words:  # it is spaced out, and laid out, anew
+            self.text.setSource(QUrl(f"{page}.md"), QTextDocument.ResourceType.MarkdownResource)
         if words:
             self.text.setTextCursor(_find(self.text.document(), words))
             self.text.verticalScrollBar().setValue(

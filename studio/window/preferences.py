@@ -140,7 +140,9 @@ class PreferencesDialog(QDialog):
         self.finished.connect(self.copies.give_up)
         # A window's own hint knows nothing of wrapped lines, and a scroll area's nothing of its content.
         # No more than small screens have; they are not asked, as QWidget.screen() of PySide6 6.11 may delete the QScreen with the widget.
-        self.resize(_WIDTH, min(general.heightForWidth(_WIDTH - 2 * SPACING.l) + _FRAME, _HIGHEST))
+        parent = self.parentWidget()
+        highest = min(_HIGHEST, parent.window().height()) if parent is not None else _HIGHEST
+        self.resize(_WIDTH, min(general.heightForWidth(_WIDTH - 2 * SPACING.l) + _FRAME, highest))
 
     def show_tab(self, title: str) -> None:
         """Bring the tab of this title to the front."""

@@ -7,12 +7,10 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QWidget
 
-from studio.actions.question import Answer, ask
+from studio.actions.question import MAY_DIFFER, Answer, ask
 from studio.state.context import AppContext
 from training.engines.of_runs import RunEngine
 from training.engines.search import name_environment
-
-_MAY_DIFFER = "Another one can go on with it, but results may differ in the last digits."
 
 
 def ask_for_engine(context: AppContext, parent: QWidget, engine: RunEngine, go_on: Callable[..., object]) -> None:
@@ -25,11 +23,11 @@ def ask_for_engine(context: AppContext, parent: QWidget, engine: RunEngine, go_o
     answers.append(Answer("engines", "Engines …"))
     if engine.is_gone:
         title = f"The engine {engine.name} is gone"
-        text = f"This run was trained with {engine.python}, which is not there any more. {_MAY_DIFFER}"
+        text = f"This run was trained with {engine.python}, which is not there any more. {MAY_DIFFER}"
     else:
         title = f"Resume with the engine {engine.name}?"
         used = f"{other} ({chosen}) is in use now. " if chosen else ""
-        text = f"This run was trained with {engine.name} ({engine.python}). {used}{_MAY_DIFFER}"
+        text = f"This run was trained with {engine.name} ({engine.python}). {used}{MAY_DIFFER}"
     answer = ask(parent, title, text, answers)
     if answer == "own":
         go_on(python=engine.python)

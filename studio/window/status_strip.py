@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Slot
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.theme import SPACING, IconRole
 from studio.widgets import STRETCH, ElidedLabel, IconLabel, button, hbox, label
@@ -46,8 +46,11 @@ class StatusStrip(QWidget):
         self.retry.hide()
         self.queue = button("Queue", "list", "ghost")
         self.queue.setProperty("inStrip", True)
-        self.queue.setIconSize(QSize(17, 13))  # no higher than the words, or the page would jump when it comes
+        self.queue.setIconSize(QSize(17, 13))  # no higher than the words
         self.queue.hide()
+        policy = self.queue.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # or the page would jump when it comes
+        self.queue.setSizePolicy(policy)
         self._workspace = ElidedLabel("")
         self._workspace.setProperty("role", "caption")
         self._workspace.setMaximumWidth(360)
@@ -65,6 +68,7 @@ class StatusStrip(QWidget):
             margins=margins,
         )
         self._folder.hide()  # there is no path to stand before yet
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)  # a high page takes nothing of it
 
     def follow(self, context: AppContext) -> None:
         """Tell of the engine and the workspace of ``context`` from now on."""
@@ -92,7 +96,7 @@ class StatusStrip(QWidget):
 
         queue = self._context.queue
         words = describe_queue(queue)
-        self.queue.setText(words)
+        self.queue.setText(words or "Queue")
         self.queue.setVisible(bool(words))
         self.queue.setToolTip(queue.problem or "Show the queue")
 

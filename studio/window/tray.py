@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMenu, QSystemTrayIcon, QWidget
 
 from studio import identity
 from studio.state.context import AppContext
+from studio.state.runs.live_run import percent_of
 from studio.window.door import bring_to_front
 
 _COMMANDS = ("pause", "stop")
@@ -84,8 +85,8 @@ class Tray(QObject):
         if self.icon is None:
             return
         live = self._context.live
-        fraction = live.progress.fraction if live.live else None
-        share = "" if fraction is None else f" {int(100 * fraction)}%"
+        percent = percent_of(live)
+        share = "" if percent is None else f" {percent}%"
         words = f"{identity.APP_NAME} · “{live.name}”{share}" if live.live else identity.APP_NAME
         if words != self.icon.toolTip():  # each is a message to the desktop
             self.icon.setToolTip(words)

@@ -21,6 +21,7 @@ COUNT = 100_000
 PREPARE = importlib.import_module("training.data.preparation")  # the module, not the function of that name
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_classes_arrive_in_the_window(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

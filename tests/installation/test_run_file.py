@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import run
+from tests.all_checks import run_all
+from training.system.installer_words import progress
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the stand-ins for Python are shell scripts")
 
@@ -25,6 +27,7 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(run, "STAMP", folder / "trainwright.json")
     monkeypatch.setattr(run, "UNFINISHED", folder / "unfinished")
     monkeypatch.setattr(run, "LOG", folder / "setup.log")
+    monkeypatch.setattr(run, "WHEELS", tmp_path / "wheels")
     return folder
 
 
@@ -34,7 +37,7 @@ def installed(environment: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     (environment.parent / "pyproject.toml").write_text('[project]\nname = "trainwright"\n', encoding="utf-8")
     calls: list[str] = []
 
-    def write_down(command: list[str]) -> int:
+    def write_down(command: list[str], environ: dict[str, str]) -> int:
         calls.append(command[-1])
         return 0
 
@@ -89,7 +92,7 @@ def test_new_dependencies_are_installed_and_new_lint_rules_are_not_a_reason(
 def test_a_killed_set_up_is_done_again_from_the_beginning(
     installed: list[str], environment: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(command: list[str]) -> int:
+    def killed(command: list[str], environ: dict[str, str]) -> int:
         (environment / "half").touch()
         raise KeyboardInterrupt
 
@@ -109,7 +112,7 @@ def test_a_failed_download_keeps_what_was_there(
     run.set_up(testing=False)
     (environment / "kept").touch()
 
-    def offline(command: list[str]) -> int:
+    def offline(command: list[str], environ: dict[str, str]) -> int:
         run.LOG.write_text("NewConnectionError: Failed to establish a new connection", encoding="utf-8")
         return 1
 
@@ -183,7 +186,7 @@ def test_the_host_s_python_does_not_leak_into_ours() -> None:
         ("SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED]", "date and time"),
         ("ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", "the disk is full"),
         ("ERROR: No matching distribution found for torch>=2.7", "does not exist for Python"),
-        ("error: something else\nlast words", "last words"),
+        ("no word for it\nlast words", "last words"),
     ],
 )
 def test_a_failed_installer_becomes_advice(output: str, expected: str) -> None:
@@ -203,7 +206,7 @@ def test_a_failed_installer_becomes_advice(output: str, expected: str) -> None:
     ],
 )
 def test_progress_is_read_from_what_the_installer_says(line: str, expected: tuple[str, bool] | None) -> None:
-    assert run.progress(line) == expected
+    assert progress(line) == expected
 
 
 @pytest.mark.parametrize(
@@ -217,7 +220,7 @@ def test_every_check_runs_and_one_failure_fails_the_whole(
     tests = " ".join(f"*{name}*) exit 3;;" for name in broken)
     python.write_text(f'#!/bin/sh\necho "called $*"\ncase "$*" in {tests} esac\nexit 0\n')
     python.chmod(0o755)
-    assert run.run_tests(["-k", "some thing"]) == code
+    assert run_all(["-k", "some thing"], str(python)) == code
     out, err = capfd.readouterr()
     calls = out.splitlines()
     assert [call.split()[2] for call in calls if "-m" in call] == ["studio.preflight", "ruff", "ruff", "pytest"]
@@ -234,7 +237,7 @@ def test_servers_are_installed_where_their_tests_are_asked_for(
     python.parent.mkdir(parents=True)
     python.write_text('#!/bin/sh\necho "called $*"\n')
     python.chmod(0o755)
-    assert run.run_tests(["--run-servers"]) == 0
+    assert run_all(["--run-servers"], str(python)) == 0
     calls = capfd.readouterr().out.splitlines()
     assert calls[1] == "called -m tests.servers.debian"
     assert calls[-1] == "called -m pytest -n 2 --dist worksteal --run-servers"

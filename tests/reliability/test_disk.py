@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.disks import fill, mount_disk, mounted
 from tests.training.tiny import tiny
 from training.cli import main
 from training.config import RunConfig, save_config
@@ -41,31 +42,11 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return RunFolder(Path(start_run(config(), tmp_path_factory.mktemp("whole")).folder))
 
 
-def mounted(path: Path, *options: str) -> bool:
-    path.mkdir(exist_ok=True)
-    done = subprocess.run(["mount", *options, str(path)], capture_output=True, check=False)
-    return done.returncode == 0
-
-
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """Three megabytes."""
-    disk = tmp_path / "disk"
-    if shutil.which("mount") is None or not mounted(disk, "-t", "tmpfs", "-o", "size=3m", "tmpfs"):
-        pytest.skip("mounting a small disk needs rights that this user has not")
-    yield disk
-    subprocess.run(["umount", "-l", str(disk)], check=True)
-
-
-def fill(disk: Path, spare: int) -> None:
-    """As another program does that writes a lot; ``spare`` bytes are left."""
-    filler = disk / "filler"
-    with filler.open("ab", buffering=0) as stream:
-        try:
-            while True:
-                stream.write(bytes(4096))
-        except OSError:
-            stream.truncate(max(stream.tell() - spare, 0))
+    with mount_disk(tmp_path / "disk", 3) as disk:
+        yield disk
 
 
 def assert_same_run(folder: RunFolder, whole: RunFolder) -> None:

@@ -56,7 +56,7 @@ def test_skypilot_understands_the_task(python: Path, tmp_path: Path, capsys: Cap
     )
     folder = launch(tmp_path, capsys, "--skypilot", *words)
     quiet = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONSAFEPATH")}
-    command = [python, "-c", READ, folder.launch / "skypilot.yaml"]
+    command = [str(python), "-c", READ, str(folder.launch / "skypilot.yaml")]
     done = subprocess.run(command, env=quiet, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout.strip().splitlines()[-1])

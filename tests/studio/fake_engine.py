@@ -138,7 +138,8 @@ class Run:
         self.series.append(np.array([(self.step, self.epoch, 0, 1e-3, loss, 1.0)], STEP_ROW))
         self.telemetry.append(
             np.array(
-                [(time.time(), self.step, 1000.0, 0.0, 200.0, 0.0, 0.5, math.nan, 0.0, 0.0, 1.0, math.nan)], FLUSH_ROW
+                [(time.time(), self.step, 1000.0, 0.0, 200.0, 0.0, 0.5, math.nan, 0.0, 0.0, 1.0, math.nan, 0.0)],
+                FLUSH_ROW,
             )
         )
         if self.control.save:

@@ -85,13 +85,18 @@ def walk(start: QWidget, *, backward: bool = False) -> list[QWidget]:
 
 
 def find_faults(root: QWidget) -> list[str]:
-    """What keeps somebody from using ``root`` by keyboard and screen reader: stops without a name, stops that cannot be told apart, stops that Tab
+    """What keeps somebody from using ``root`` by keyboard and screen reader: stops and buttons without a name, stops that cannot be told apart, stops that Tab
     does not reach or does not leave, and words that are shown and not read, or read with the marks of HTML."""
     stops = list_stops(root)
     faults = [f"has no name: {describe(stop)}" for stop in stops if not _says_what_it_is_for(stop)]
     said = Counter(read(stop) for stop in stops)
     faults += [f"is called as another one: {describe(stop)}" for stop in stops if said[read(stop)] > 1]
     shown = [each for each in root.findChildren(QWidget) if each.isVisible()]
+    faults += [
+        f"can be pressed and has no name: {describe(each)}"
+        for each in shown
+        if isinstance(each, QAbstractButton) and each not in stops and not _says_what_it_is_for(each)
+    ]
     faults += [
         f"does not read “{each.text()}”: {describe(each)}"
         for each in shown

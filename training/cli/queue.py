@@ -8,6 +8,7 @@ from pathlib import Path
 
 from training.cli.options import load_given, workspace_of
 from training.embedded_config import is_report
+from training.engines.overview import find_engine
 from training.errors import InputError, format_moment
 from training.laboratory.child import Interrupt, count_signals
 from training.queue.entries import ALL_DEVICES, AUTO, name_device
@@ -21,6 +22,7 @@ from training.system.interpreter import is_frozen
 from training.system.untrusted import escape_unprintable
 
 _NAME = 32
+_ENGINE = 16
 
 
 def add(arguments: argparse.Namespace) -> int:
@@ -33,7 +35,8 @@ def add(arguments: argparse.Namespace) -> int:
     if arguments.device is not None:
         arguments.overrides = [*arguments.overrides, f"precision.device={name_device(arguments.device)}"]
     queue = _queue(arguments)
-    entry = queue.add(load_given(arguments), arguments.top, "" if is_frozen() else sys.executable)
+    python = find_engine(arguments.engine).python if arguments.engine else "" if is_frozen() else sys.executable
+    entry = queue.add(load_given(arguments), arguments.top, python)
     overview = look_at(queue)
     shown = next((each for each in overview.shown if each.entry.id == entry.id), None)
     if shown is not None and shown.place:
@@ -82,7 +85,7 @@ def put_back(arguments: argparse.Namespace) -> int:
 def retry(arguments: argparse.Namespace) -> int:
     """Give an entry another turn."""
     queue = _queue(arguments)
-    entry = queue.retry(arguments.id)
+    entry = queue.retry(arguments.id, find_engine(arguments.engine).python if arguments.engine else None)
     say(f"{entry.name} waits again. {look_at(queue).hint}")
     return 0
 
@@ -156,7 +159,7 @@ def _format(shown: Shown) -> str:
     name = entry.name if len(entry.name) <= _NAME else f"{entry.name[: _NAME - 3]}..."
     last = entry.run or f"added {format_moment(entry.added)}"
     reason = f"  {shown.reason}" if shown.reason else ""
-    return f"{entry.id:>4}  {shown.state:<11}  {name:<{_NAME}}  {entry.device:<7}  {last}{reason}"
+    return f"{entry.id:>4}  {shown.state:<11}  {name:<{_NAME}}  {entry.device:<7}  {entry.engine:<{_ENGINE}}  {last}{reason}"
 
 
 def _queue(arguments: argparse.Namespace) -> Queue:

@@ -7,6 +7,8 @@ from typing import Any
 
 from training.arguments import Parser
 
+_ENGINE = {"metavar": "ENGINE", "help": "train it by this engine, as engines list tells it, or the Python at this path"}
+
 
 def add_queue_commands(queue: Parser, shared: Mapping[str, Mapping[str, Any]]) -> None:
     """Give the command ``queue`` its own commands; ``shared`` is what several commands take, by their names."""
@@ -28,13 +30,15 @@ def add_queue_commands(queue: Parser, shared: Mapping[str, Mapping[str, Any]]) -
     option = add("add", "queue a configuration as it is now", "--set", "--trust", "--json")
     option("config", metavar="CONFIG.toml", help="a TOML file, or preset:NAME for one that comes with the program")
     option("--device", metavar="DEVICE", help="train it there: cpu, mps, cuda:1 (the same as --set precision.device)")
+    option("--engine", **_ENGINE)
     option("--top", action="store_true", help="before all that wait")
     add("list", "tell what is at work, what waits and what became of the others", "--json")
     option = add_for_entry("move", "have an entry wait in another place")
     option("place", metavar="PLACE", help="1 for the next one, 2 ..., top or bottom")
     add_for_entry("remove", "take an entry out; its run stays")
     add_for_entry("put-back", "bring back what was removed: one of the last hundred")
-    add_for_entry("retry", "have one that failed, was stopped or was passed over wait for another turn")
+    option = add_for_entry("retry", "have one that failed, was stopped or was passed over wait for another turn")
+    option("--engine", **_ENGINE)
     add("pause", "begin nothing more; what is at work is finished")
     add("go", "go on after pause")
     only = "take only what asks for this device or for auto, and train it there; by default everything, where each asks to be trained"

@@ -37,6 +37,7 @@ from training.events import (
 )
 from training.launch.telling import describe_launch, record_launch
 from training.runs.folder import RunFolder
+from training.runs.rank_looks import describe_ranks, look_at_ranks
 from training.runs.records.columns import ColumnsReader
 from training.runs.records.curves import save_curves, tabulate_curves
 from training.runs.records.environment import newest_environment
@@ -85,6 +86,7 @@ def show_run(arguments: argparse.Namespace) -> int:
     clipped = count_run(folder, history)
     looks = read_series(folder.telemetry_file, FLUSH_ROW)
     kept = {part: evaluation for part in PARTS if (evaluation := read_evaluation(folder, part))}
+    ranks = look_at_ranks(folder.path, history.attempts[-1].time) if history.attempts else ()
     if arguments.json:
         shown = _history_record(history, checkpoints, events)
         shown["parts"] = _newest_parts(folder)
@@ -92,6 +94,7 @@ def show_run(arguments: argparse.Namespace) -> int:
         shown["profile"] = profile.model_dump() if profile else None
         shown["gpu_memory_mb"] = _gpu_memory_record(looks)
         shown["peak_memory_mb"] = float(looks["memory_mb"].max()) if len(looks) else None
+        shown["ranks"] = [look.dump() for look in ranks]
         shown["clipped"] = _clipped_record(*clipped) if clipped else None
         shown["texts"] = [{"step": text.step, "epoch": text.epoch, "text": text.text} for text in history.texts]
         shown["set_aside"] = set_aside_records(folder)
@@ -107,6 +110,7 @@ def show_run(arguments: argparse.Namespace) -> int:
         lines.append(f"memory     {format_bytes(float(looks['memory_mb'].max()) * 2**20)} at the most")
     if len(looks) and (memory := describe_gpu_memory(looks[-1])):
         lines.append(f"GPU memory {memory}")
+    lines += describe_ranks(ranks)
     if clipped is not None and clipped[1].made:
         lines.append(_format_clipped_steps(*clipped))
     lines += _format_metrics(record, history)

@@ -81,7 +81,7 @@ class StepLogger:
         self._last_flush = time.perf_counter()
         self._flush_samples = 0
         self._row_samples = 0
-        self._row_seconds = self._row_waited = 0.0
+        self._row_seconds = self._row_waited = self._row_waited_for_ranks = 0.0
         self._row_due = 0.0
         self._newest = np.zeros(0, STEP_ROW)  # row of the series
 
@@ -106,7 +106,7 @@ class StepLogger:
     def restart_clock(self) -> None:
         """Leave the time since the last flush (validation, saving, a pause) out of the throughput."""
         self._last_flush = time.perf_counter()
-        self._session.data.waited = 0.0
+        self._session.data.waited = self._session.ranks.waited = 0.0
 
     def flush(self) -> None:
         """Fetch what is pending, append it to the series, fold it into the session's progress, tell of skipped steps.
@@ -148,7 +148,7 @@ class StepLogger:
         for log in self._logs:
             log.discard()
         self._row_samples = self._flush_samples = 0
-        self._row_seconds = self._row_waited = 0.0
+        self._row_seconds = self._row_waited = self._row_waited_for_ranks = 0.0
 
     def _fetch(self) -> tuple[Rows, tuple[int, ...], tuple[int, ...]]:
         """Take what is pending: its rows, and samples and window of each."""
@@ -197,9 +197,10 @@ class StepLogger:
         self._row_seconds += seconds
         self._row_samples += self._flush_samples
         self._row_waited += self._session.data.waited
+        self._row_waited_for_ranks += self._session.ranks.waited
         self._flush_samples = 0
         self._last_flush = now
-        self._session.data.waited = 0.0
+        self._session.data.waited = self._session.ranks.waited = 0.0
 
     def _look_at_the_engine(self) -> None:
         row = self._write_row()
@@ -214,6 +215,7 @@ class StepLogger:
         row["step"] = self._session.progress.step
         row["samples_per_second"] = self._row_samples / seconds
         row["wait_share"] = min(self._row_waited / seconds, 1.0)
+        row["ranks_wait_share"] = min(self._row_waited_for_ranks / seconds, 1.0)
         row["memory_mb"] = self._process.memory_info().rss / 2**20
         row["cpu_share"] = self._process.cpu_percent() / 100.0 / (psutil.cpu_count() or 1)
         row["gpu_share"], row["written_mb"], row["gpu_throttled"] = self._counters.read()
@@ -224,7 +226,7 @@ class StepLogger:
         with explain_disk_errors(self._folder.telemetry_file):
             self._telemetry.append(row)
         self._row_samples = 0
-        self._row_seconds = self._row_waited = 0.0
+        self._row_seconds = self._row_waited = self._row_waited_for_ranks = 0.0
         return row
 
     def sync(self) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +20,7 @@ from training.engines.request import Canceled, Request
 from training.engines.requirements import list_requirements
 from training.errors import InputError
 from training.system.installed import canonical_name, without_secrets
+from training.system.installer_words import find_cause, last_words
 from training.system.interpreter import without_python
 from training.system.pip_settings import PipSettings, read_pip_settings
 from training.system.resources import find_checkout, find_engine_wheel
@@ -29,12 +29,13 @@ from training.system.untrusted import parse_json
 _OF_TORCH = ("torch", "torchvision")
 _INDEX_VARIABLES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_CONSTRAINT")
 _LOOK_SECONDS = 0.1
-_LAST_LINES = 4
 _NEW_PIP = "24.1"
-_NO_NETWORK: Final = (
-    r"NewConnectionError|name resolution|Name or service not known|getaddrinfo failed|Network is unreachable|ProxyError|"
-    r"nodename nor servname|ConnectTimeout|ReadTimeout|Read timed out|Connection refused|Max retries exceeded"
-)
+_REMEDIES: Final = {
+    "network": "Check the network, the proxy, or name another package index; offline, a folder of wheels.",
+    "proxy": "Check its address; or name another package index, or a folder of wheels.",
+    "refused": "Name another package index, or a folder of wheels.",
+    "missing": "Name another package index or folder of wheels.",
+}
 
 
 @dataclass(frozen=True)
@@ -127,37 +128,12 @@ def run_pip(command: Sequence[str], environment: Mapping[str, str], is_given_up:
 
 def explain_installer(told: str, work: str) -> InputError:
     """Why an installer failed, from what it said."""
-    lines = [re.sub(r"//[^/\s]*@", "//", line) for line in told.strip().splitlines() if line.strip()]
-    host = next((found[1] for line in lines if (found := re.search(r"host='([^']+)'", line))), "")
-    if re.search(r"No space left on device|Errno 28|os error 28", told):
-        return DiskFull(work)
-    if re.search(r"\b407\b.*(Client Error|Authentication)", told):
-        return InputError(
-            f"{work}: the proxy wants a name and a password.",
-            "Give them in its address: http://NAME:PASSWORD@HOST:PORT.",
-        )
-    if re.search(_NO_NETWORK, told):
-        return InputError(
-            f"{work}: {host or 'the package index'} cannot be reached.",
-            "Check the network, the proxy, or name another package index; offline, a folder of wheels.",
-        )
-    if re.search(r"(?i)CERTIFICATE.VERIFY.FAILED", told):
-        return InputError(
-            f"{work}: {host or 'the package index'} could not prove who it is.",
-            "Check this computer's date and time; behind a company's proxy, set PIP_CERT to its certificate file.",
-        )
-    if insecure := re.search(r"repository located at (\S+) is not a trusted or secure host", told):
-        return InputError(
-            f"{work}: pip takes nothing from {insecure[1]} over http, which anybody on the way could change.",
-            "Name it with https://, or trust it: set PIP_TRUSTED_HOST to its name.",
-        )
-    if missing := re.search(r"No matching distribution found for ([^\s;]+)", told):
-        return InputError(
-            f"{work}: {missing[1]} is not to be had there for Python {'.'.join(map(str, sys.version_info[:2]))} on this system.",
-            "Name another package index or folder of wheels.",
-        )
-    errors = [line for line in lines if line.startswith(("ERROR", "error"))] or lines[-_LAST_LINES:]
-    return InputError(f"{work}: {' '.join(errors[:_LAST_LINES]) or 'the installer failed and said nothing'}")
+    cause = find_cause(told)
+    if cause is not None:
+        if cause.kind == "disk":
+            return DiskFull(work)
+        return InputError(f"{work}: {cause.sentence}.", cause.remedy or _REMEDIES[cause.kind])
+    return InputError(f"{work}: {last_words(told).replace(chr(10), ' ') or 'the installer failed and said nothing'}")
 
 
 class DiskFull(InputError):

@@ -94,9 +94,11 @@ def _existing(origin: Origin, environments: Iterable[Path]) -> Iterator[Found]:
 
 
 def name_environment(python: Path) -> str:
-    """What the environment of an interpreter is called: its folder, with the project's where everybody calls it alike."""
+    """What the environment of an interpreter is called: its folder, with the project's where everybody calls it alike. One that is gone
+    is taken for an environment where its interpreter has the name that those have."""
     prefix = python.parent.parent if python.parent.name in ("bin", "Scripts") else python.parent
-    if not ((prefix / "pyvenv.cfg").is_file() or (prefix / "conda-meta").is_dir()):
+    was_environment = python.stem == "python" and not python.exists()
+    if not (was_environment or (prefix / "pyvenv.cfg").is_file() or (prefix / "conda-meta").is_dir()):
         return python.name
     return f"{prefix.parent.name}/{prefix.name}" if prefix.name in (".venv", "venv", "env") else prefix.name
 

@@ -65,6 +65,12 @@ def export_script(
     out = out.expanduser().absolute()
     refuse_to_overwrite(out)
     bundle = load()
+    if bundle.config.loop.slots > 1:
+        raise InputError(
+            f"loop.slots: the run cut its batches into {bundle.config.loop.slots} slots, which a script does not do, so its dropout and "
+            "batch normalization would be other ones.",
+            "Export the short script for several processes (--to accelerate), or the weights (--to safetensors).",
+        )
     data = out.with_name(data_name(out.name))
     if not large_data:
         refuse_large(read_size(bundle.run), data)

@@ -34,7 +34,7 @@ class Timed:
     @property
     def seconds(self) -> float:
         """Of all steps and validations."""
-        return self.run_time.step * self.run_time.steps + self.run_time.validation * self.run_time.validations
+        return self.run_time.seconds
 
 
 def describe_expected_time(configs: Sequence[RunConfig], share: float) -> str:

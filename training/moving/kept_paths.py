@@ -32,7 +32,7 @@ _JSON = ("sweeps/*/sweep.json", "studies/*/plan.json")
 def find_changes(root: Path, old: Path, new: Path) -> dict[str, Change]:
     """What has to be changed in the workspace that lies in ``root``, by paths relative to it, once it is called ``new`` and no
     longer ``old``."""
-    move = _mover(str(old), str(new))
+    move = make_mover(old, new)
     found: dict[str, Change] = {}
     for path, rewrite in _list_files(root):
         try:
@@ -67,6 +67,30 @@ Move = Callable[[str], str]
 Rewrite = Callable[[Path, "bytes | None", Move], "bytes | None"]
 
 
+def make_mover(workspace: Path, target: Path) -> Move:
+    """What a path into ``workspace`` reads as once that is ``target``; other texts stay as they are."""
+    old, new = str(workspace), str(target)
+
+    def move(text: str) -> str:
+        begin = _DATABASE if text.startswith(_DATABASE + old) else ""
+        rest = text[len(begin) :]
+        inside = rest == old or rest.startswith((old + "/", old + os.sep))
+        return begin + new + rest[len(old) :] if inside else text
+
+    return move
+
+
+def move_all(value: Any, move: Move) -> Any:
+    """``value``, as JSON and TOML have it, with all texts in it moved."""
+    if isinstance(value, str):
+        return move(value)
+    if isinstance(value, list):
+        return [move_all(each, move) for each in value]
+    if isinstance(value, dict):
+        return {key: move_all(each, move) for key, each in value.items()}
+    return value
+
+
 def _list_files(root: Path) -> Iterator[tuple[Path, Rewrite]]:
     for pattern in _TOML:
         yield from ((path, _rewrite_toml) for path in sorted(root.glob(pattern)))
@@ -77,30 +101,9 @@ def _list_files(root: Path) -> Iterator[tuple[Path, Rewrite]]:
         yield config.parent / exports.FILE, _rewrite_lines
 
 
-def _mover(old: str, new: str) -> Move:
-    def move(text: str) -> str:
-        begin = _DATABASE if text.startswith(_DATABASE + old) else ""
-        rest = text[len(begin) :]
-        inside = rest == old or rest.startswith((old + "/", old + os.sep))
-        return begin + new + rest[len(old) :] if inside else text
-
-    return move
-
-
-def _move_all(value: Any, move: Move) -> Any:
-    """``value`` with all texts in it moved."""
-    if isinstance(value, str):
-        return move(value)
-    if isinstance(value, list):
-        return [_move_all(each, move) for each in value]
-    if isinstance(value, dict):
-        return {key: _move_all(each, move) for key, each in value.items()}
-    return value
-
-
 def _rewrite_json(path: Path, before: bytes | None, move: Move) -> bytes | None:
     data = parse_json(before or b"{}")
-    after = _move_all(data, move)
+    after = move_all(data, move)
     return None if after == data else (json.dumps(after, indent=1) + "\n").encode()
 
 
@@ -114,7 +117,7 @@ def _rewrite_lines(path: Path, before: bytes | None, move: Move) -> bytes | None
         except (ValueError, RecursionError):  # torn: passed over by its readers
             lines.append(line)
             continue
-        after = _move_all(data, move)
+        after = move_all(data, move)
         lines.append(line if after == data else json.dumps(after).encode() + b"\n")
     return b"".join(lines)
 
@@ -142,7 +145,7 @@ def _rewrite_places(path: Path, before: bytes | None, move: Move) -> bytes | Non
         settings = RunFolder(path.parent).settings()
     except InputError:
         return None
-    places = _move_all(read_json(path), move)
+    places = move_all(read_json(path), move)
     here = places.setdefault(socket.gethostname(), {})
     if not isinstance(here, dict):
         return None

@@ -257,8 +257,13 @@ class RunTime(Answer):
     validations: int
     waited: float = 0.0
 
+    @property
+    def seconds(self) -> float:
+        """Of the whole run, but for start-up and saving."""
+        return self.step * self.steps + self.validation * self.validations
+
     def __str__(self) -> str:
-        whole = self.step * self.steps + self.validation * self.validations
+        whole = self.seconds
         if whole < 1:
             return "a few seconds, less than one of them for the steps"
         per_epoch = whole * self.steps_per_epoch / self.steps

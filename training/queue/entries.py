@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from training.config import parse_config
+from training.engines.search import name_environment
 from training.errors import ConfigError, InputError
 
 FORMAT = 1
@@ -21,8 +23,8 @@ OVER: tuple[State, ...] = ("done", "failed", "stopped", "passed over")
 
 class Entry(BaseModel):
     """A run that waits, is at work or had its turn. ``run`` is its id, "" before it has a folder, ``worker`` the device of the worker
-    that has it or had it last, ``python`` that of the engine that was chosen for it ("": its worker's), ``reason`` why it is in this state, ``stop`` whether somebody asked for this run's end. Times are seconds
-    since 1970."""
+    that has it or had it last, ``python`` that of the engine that was chosen for it ("": its worker's), ``reason`` why it is in this state,
+    ``stop`` whether somebody asked for this run's end. Times are seconds since 1970."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="allow")
 
@@ -38,6 +40,11 @@ class Entry(BaseModel):
     worker: str = ""
     began: float | None = None
     ended: float | None = None
+
+    @property
+    def engine(self) -> str:
+        """What its engine is called; "" for its worker's."""
+        return name_environment(Path(self.python)) if self.python else ""
 
 
 class Removed(BaseModel):

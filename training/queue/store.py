@@ -181,8 +181,9 @@ class Queue:
         with self.change() as change:
             change.update(paused=paused)
 
-    def retry(self, key: str) -> Entry:
-        """Have an entry that failed, was stopped or was passed over wait for another turn, in which its run goes on where it has one."""
+    def retry(self, key: str, python: str | None = None) -> Entry:
+        """Have an entry that failed, was stopped or was passed over wait for another turn, in which its run goes on where it has one, by
+        the engine of ``python`` (None: by its own)."""
         with self.change() as change:
             entry = change.content.find(key)
             if entry.state in ("waiting", "at work"):
@@ -190,8 +191,15 @@ class Queue:
             if entry.state == "done":
                 raise InputError(f"{key}: {entry.name} is done; to train it once more, add it again.")
             run = entry.run if self.run_of(entry) is not None else ""
-            changes = {"state": "waiting", "reason": "", "stop": False, "run": run, "began": None, "ended": None}
-            entry = entry.model_copy(update=changes)
+            changes: dict[str, object] = {
+                "state": "waiting",
+                "reason": "",
+                "stop": False,
+                "run": run,
+                "began": None,
+                "ended": None,
+            }
+            entry = entry.model_copy(update=changes if python is None else changes | {"python": python})
             change.update(entries=without(change.content.entries, key))
             change.put(entry, top=False)
         return entry

@@ -100,10 +100,10 @@ class _Worker:
             ended = train(run, self.say, self.interrupt, look=watch.look, options=("--made",), python=entry.python)
         except NoEngine as error:  # the next worker could not start it either
             if run.events_file.exists():
-                self._note_end(entry, "passed over", f"{error}; resume its run with another engine.", run)
+                self._note_end(entry, "passed over", f"{error}; retry it with another engine.", run)
             else:
                 delete_run(run)
-                self._note_end(entry, "passed over", f"{error}; queue it again.", None)
+                self._note_end(entry, "passed over", f"{error}; retry it with another engine.", None)
             return
         if ended.code == BUSY or owner_of(run.path) is not None:
             # Another process took it, maybe what is left of a worker that was killed: the entry, still at work, is looked at again.

@@ -23,6 +23,7 @@ boundary.bin       what a network answers over the plane of its two inputs, vali
 labels/            runs that left a part of the training samples out each, and the suspicious labels found by them
 proofs/            what a finding's fix did in some steps from a checkpoint, beside the same steps without it
 evaluations/       what a checkpoint answered to each sample of a part, or of other data (``training.predictions``)
+ranks/             of a run that several processes share: who they are, and what each but the first writes
 tracking/          what was sent to which tracker
 copies/            how far it is copied elsewhere
 launch/            what a cluster takes to train it, where it was submitted, and what its job says

@@ -21,6 +21,18 @@ class PipSettings:
     links: tuple[str, ...] = ()
     """Folders of wheels, or pages that link to them."""
     certificates: str = ""
+    constraints: tuple[str, ...] = ()
+    """Files of versions that are not to be exceeded."""
+
+    def list_uv_options(self) -> list[str]:
+        """The same for uv, which reads none of pip's files and variables."""
+        options = [] if self.indexes else ["--no-index"]
+        if self.indexes and self.indexes != (_DEFAULT,):
+            first, *others = self.indexes
+            options += ["--default-index", first, "--index-strategy", "unsafe-best-match"]  # pip's way: all are one
+            options += [word for each in others for word in ("--index", each)]
+        options += [word for each in self.links for word in ("--find-links", each)]
+        return options + [word for each in self.constraints for word in ("--constraint", each)]
 
 
 def read_pip_settings(
@@ -55,4 +67,5 @@ def parse_pip_settings(lines: Iterable[str]) -> PipSettings:
     }
     without = settings.get("no-index", "").lower() in ("1", "true", "yes", "on")
     indexes = () if without else (settings.get("index-url", _DEFAULT), *settings.get("extra-index-url", "").split())
-    return PipSettings(indexes, tuple(settings.get("find-links", "").split()), settings.get("cert", ""))
+    links, constraints = (tuple(settings.get(name, "").split()) for name in ("find-links", "constraint"))
+    return PipSettings(indexes, links, settings.get("cert", ""), constraints)

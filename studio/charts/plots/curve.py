@@ -148,7 +148,7 @@ class Curve:
 def curve_color(palette: Palette, index: int, *, is_faded: bool = False) -> QColor:
     """A curve's color by its number, darker or paler once all were given away. Mixed, not transparent: transparent lines take three
     times as long."""
-    color = QColor(palette.curves[index % len(palette.curves)])
+    color = QColor(palette.curve(index))
     if turn := index // len(palette.curves) % 3:
         color = mix(color, QColor(palette.text if turn == 1 else palette.surface), _TURNED)
     return mix(QColor(palette.surface), color, _FADED_SHARE) if is_faded else color

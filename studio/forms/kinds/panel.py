@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from studio.forms.kinds.card import KindCard
 from studio.forms.kinds.choices import KindChoice, KindGroup
 from studio.state.search import holds, split_query
-from studio.theme import SPACING, icon
-from studio.widgets import hbox, in_widget, label, scroll_area, vbox
+from studio.theme import SPACING
+from studio.widgets import SearchLine, hbox, in_widget, label, scroll_area, vbox
 
 _COLUMN = 300  # pixels wide, where the window has the room
 _EDGE = SPACING.m  # kept free between the panel and the window's edge
@@ -39,10 +39,7 @@ class KindPanel(QFrame):
         self.cards: list[KindCard] = []
         self._current = current
         self._headings: list[tuple[QLabel, list[KindCard]]] = []
-        self.search = QLineEdit(placeholderText=f"Find: {title.lower()}")
-        self.search.setAccessibleName(f"Find: {title.lower()}")
-        self.search.setClearButtonEnabled(True)
-        self.search.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition)
+        self.search = SearchLine(f"Find: {title.lower()}")
         self.search.textChanged.connect(self._find)
         self.search.installEventFilter(self)
         self.nothing = label("", "help", wrap=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from studio.pages.data.enlarged import EnlargedData
 from studio.pages.data.exclude_bar import ExcludeBar, add_parts
@@ -17,6 +17,7 @@ from studio.services.settings import SettingsStore
 from studio.theme import SPACING
 from studio.widgets import (
     ComboBox,
+    SearchLine,
     Segmented,
     Slider,
     Thumbnail,
@@ -48,9 +49,7 @@ class ImageBrowser(QWidget):
         self.part.activated.connect(lambda: self._choose(part=self.part.currentData()))
         self.of_class = _box("Class")
         self.of_class.activated.connect(lambda: self._choose(class_name=self.of_class.currentData()))
-        self.name = QLineEdit(placeholderText="Name contains …")
-        self.name.setAccessibleName("Part of the name")
-        self.name.setClearButtonEnabled(True)
+        self.name = SearchLine("Part of the name", "Name contains …")
         self.name.setFixedWidth(180)
         self._typed = QTimer(self, singleShot=True, interval=_PAUSE)
         self._typed.timeout.connect(lambda: self._choose(name=self.name.text().strip()))

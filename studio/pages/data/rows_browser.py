@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSignalBlocker, QTimer, Slot
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from studio.pages.data.exclude_bar import ExcludeBar, add_parts
 from studio.pages.data.rows_table import RowsTable
 from studio.panels.data.engine_query import EngineQuery
 from studio.panels.data.sample_pages import SamplePages
 from studio.theme import SPACING
-from studio.widgets import ComboBox, flow_box, in_widget, label, vbox
+from studio.widgets import ComboBox, SearchLine, flow_box, in_widget, label, vbox
 from training.errors import pluralize
 from training.protocol.answers import DatasetReport, TablePreview
 
@@ -32,10 +32,8 @@ class RowsBrowser(QWidget):
         self.column = ComboBox()
         self.column.setAccessibleName("Column to filter by")
         self.column.setMaximumWidth(_WIDEST)
-        self.value = QLineEdit(placeholderText="Value: 5, >= 5, 2..8, text, missing")
-        self.value.setAccessibleName("Value in that column")
+        self.value = SearchLine("Value in that column", "Value: 5, >= 5, 2..8, text, missing")
         self.value.setToolTip(_EXAMPLES)
-        self.value.setClearButtonEnabled(True)
         self.value.setFixedWidth(260)
         self._typed = QTimer(self, singleShot=True, interval=_PAUSE)
         self._typed.timeout.connect(self._choose)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHeaderView, QLineEdit, QStackedLayout, QTableView, QWidget
+from PySide6.QtWidgets import QHeaderView, QStackedLayout, QTableView, QWidget
 
 from studio.pages.models.detail import ExportDetail
 from studio.pages.models.table import EXPORT_ROLE, EXPORTED, ExportTable
 from studio.state.context import AppContext
 from studio.state.exports import Exported, Exports
 from studio.theme import SPACING
-from studio.widgets import EmptyState, hbox, in_widget, label, vbox
+from studio.widgets import EmptyState, SearchLine, hbox, in_widget, label, vbox
 from studio.widgets.tables import dress_table
 from training.errors import pluralize
 
@@ -33,8 +33,7 @@ class ModelsPage(QWidget):
         self._context = context
         self.exports = Exports(context.library, context.background.make_other(), self)
         self.model = ExportTable(self)
-        self.search = QLineEdit(placeholderText="Filter", clearButtonEnabled=True)
-        self.search.setAccessibleName("Filter exports")
+        self.search = SearchLine("Filter exports", "Filter")
         self.count = label("", "caption")
         self.table = QTableView()
         self.table.setModel(self.model)

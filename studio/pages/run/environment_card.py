@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QAbstractTableModel, Qt, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHeaderView, QLineEdit, QWidget
+from PySide6.QtWidgets import QHeaderView, QWidget
 
 from studio.state.context import AppContext
 from studio.theme import SPACING
@@ -18,6 +18,7 @@ from studio.widgets import (
     Card,
     ChoiceTable,
     KeyValueTable,
+    SearchLine,
     Switch,
     fit_rows,
     hbox,
@@ -102,10 +103,7 @@ class EnvironmentCard(Card):
             1
         )  # a digest is one long word, for which the whole page would have to be scrolled sideways
         self.words = label("", "help", wrap=True, selectable=True)
-        self.filter = QLineEdit()
-        self.filter.setAccessibleName("Filter packages")
-        self.filter.setPlaceholderText("Filter packages")
-        self.filter.setClearButtonEnabled(True)
+        self.filter = SearchLine("Filter packages")
         self.filter.textChanged.connect(self._filter)
         self.differing = Switch("Only versions that differ here")
         self.differing.toggled.connect(self._filter)

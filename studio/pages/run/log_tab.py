@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from studio.actions.files import copy_text, reveal
 from studio.pages.run.event_words import GROUPS, describe_event, group_of
 from studio.state.context import AppContext
 from studio.state.search import holds, split_query
-from studio.theme import SPACING, icon
-from studio.widgets import ComboBox, MonoText, button, hbox, label, vbox
+from studio.theme import SPACING
+from studio.widgets import ComboBox, MonoText, SearchLine, button, hbox, label, vbox
 from training.events import Event
 
 _SETTLE = 100  # milliseconds in which more lines may come before they are shown
@@ -25,10 +25,7 @@ class LogTab(QWidget):
         super().__init__()
         self._context = context
         self._lines: list[tuple[str, str]] = []  # group and text
-        self.words = QLineEdit(placeholderText="Filter the log")
-        self.words.setAccessibleName("Filter the log")
-        self.words.setClearButtonEnabled(True)
-        self.words.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition)
+        self.words = SearchLine("Filter the log")
         self.group = ComboBox()
         self.group.setAccessibleName("Show lines of this kind")
         self.group.addItems(["Everything", *GROUPS])

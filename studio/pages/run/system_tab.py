@@ -10,6 +10,7 @@ from studio.pages.run.environment_card import EnvironmentCard
 from studio.pages.run.load_charts import LoadCharts
 from studio.pages.run.machine_load import MachineLoad
 from studio.pages.run.profile_card import ProfileCard
+from studio.pages.run.ranks_card import RanksCard
 from studio.state.context import AppContext
 from studio.theme import SPACING
 from studio.widgets import STRETCH, Card, in_widget, scroll_area, vbox
@@ -23,12 +24,13 @@ class SystemTab(QWidget):
         super().__init__()
         self._context = context
         self.load = MachineLoad(context.shown)
+        self.ranks = RanksCard(context)
         self.profile = ProfileCard(context)
         self.environment = EnvironmentCard(context)
         self.machine = Card("Machine", "cpu")
         self.charts = LoadCharts(context.shown)
         self.machine.add(self.load, self.charts)
-        cards = (self.machine, self.profile, self.environment)
+        cards = (self.machine, self.ranks, self.profile, self.environment)
         self.area = scroll_area(in_widget(vbox(*cards, STRETCH, spacing=SPACING.m, margins=SPACING.l)), "System")
         vbox(self.area, parent=self)
         context.shown.attached.connect(self._show_run)

@@ -6,12 +6,12 @@ from functools import partial
 
 from PySide6.QtCore import QStringListModel, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QCompleter, QLineEdit, QListView, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QCompleter, QListView, QMenu, QToolButton, QWidget
 
 from studio.services.settings import SettingsStore
 from studio.state.runs.run_values import RunValues
-from studio.theme import icon, set_invalid
-from studio.widgets import hbox, icon_button, label
+from studio.theme import set_invalid
+from studio.widgets import SearchLine, hbox, icon_button, label
 from training.runs.query import FilterError, Query, complete, parse
 
 _HINT = "Search, or filter: val/accuracy > 0.9 and lr < 1e-3"
@@ -19,11 +19,11 @@ _EXAMPLES = ("val/accuracy > 0.9", "star", "age < 7d", 'status == "completed" an
 _MOST_KEPT, _MOST_OFFERED = 30, 200
 
 
-class FilterLine(QLineEdit):
+class FilterLine(SearchLine):
     """A line that offers the names which may stand where the cursor is."""
 
     def __init__(self, values: RunValues) -> None:
-        super().__init__(placeholderText=_HINT)
+        super().__init__("Search or filter runs", _HINT)
         self._values = values
         self._span = 0, 0
         self._names = QStringListModel(self)
@@ -77,9 +77,6 @@ class FilterField(QWidget):
         self._values, self._settings = values, settings
         self._applied = ""  # the last filter that could be read
         self.line = FilterLine(values)
-        self.line.setAccessibleName("Search or filter runs")
-        self.line.setClearButtonEnabled(True)
-        self.line.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition)
         self.line.setMinimumWidth(200)
         self.problem = label("", "problem", wrap=True)
         self.problem.hide()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QWidget
+from PySide6.QtWidgets import QDialog, QListWidget, QListWidgetItem, QWidget
 
 from studio.state.search import holds, split_query
 from studio.theme import SPACING
-from studio.widgets import STRETCH, button, fill, hbox, label, vbox
+from studio.widgets import STRETCH, SearchLine, button, fill, hbox, label, vbox
 
 
 class NameDialog(QDialog):
@@ -20,9 +20,7 @@ class NameDialog(QDialog):
         self.setWindowTitle(title)
         self.setModal(True)
         self.resize(440, 520)
-        self.search = QLineEdit(placeholderText="Search")
-        self.search.setAccessibleName("Search names")
-        self.search.setClearButtonEnabled(True)
+        self.search = SearchLine("Search names", "Search")
         self.list = QListWidget()
         self.list.setAccessibleName(title)
         for name in dict.fromkeys([*chosen, *names]):

@@ -16,6 +16,7 @@ from studio.pages.setup.previews.model_preview import ModelPreview
 from studio.pages.setup.previews.optimization_preview import OptimizationPreview
 from studio.pages.setup.previews.preview_model import PreviewModel
 from studio.pages.setup.schedule_form import ScheduleForm
+from studio.pages.setup.where_card import WhereCard
 from studio.panels.data.preview_frame import PreviewFrame
 from studio.panels.data.table_card import TableCard
 from studio.state.context import AppContext
@@ -65,5 +66,7 @@ def make_panels(context: AppContext, draft: Draft, previews: PreviewModel) -> li
         PanelEntry(
             "Optimizer && LR scheduler", "optimizer", Panel(optimization, OptimizationPreview(previews, context))
         ),
-        PanelEntry("Precision && loop", "loop", Panel(loop, LoopPreview(previews))),
+        PanelEntry(
+            "Precision && loop", "loop", Panel([*loop[:2], WhereCard(context), *loop[2:]], LoopPreview(previews))
+        ),
     ]

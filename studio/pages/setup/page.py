@@ -24,6 +24,7 @@ from studio.pages.setup.previews.run_time import REST, RunTimeQuery
 from studio.pages.setup.queueing import Queueing
 from studio.pages.setup.start_bar import StartBar, summary
 from studio.pages.setup.undo_notice import UndoNotice
+from studio.pages.setup.where_card import WhereCard
 from studio.panels.data.engine_query import DEBOUNCE
 from studio.state.context import AppContext
 from studio.state.drafts.draft import Draft
@@ -79,6 +80,7 @@ class SetupPage(QWidget):
             self.tabs.addTab(icon("check", "success"), title)
             self.stack.addWidget(panel)
         self._dataset_form = self.panels[0].forms[0]
+        (self.where,) = (card for panel in self.panels for card in panel.cards if isinstance(card, WhereCard))
 
     def _lay_out(self) -> None:
         self.tabs.setExpanding(False)
@@ -112,11 +114,13 @@ class SetupPage(QWidget):
         for panel in self.panels:
             for other in self.panels:  # whoever opened the preview wants that of the next tab, too
                 panel.open_changed.connect(other.set_open)
-        self.previews.changed.connect(self._update)
+        for changed in (
+            *(self.previews.changed, self.draft.problems_changed, self.draft.touched.demanded, self.sheet.changed),
+            *(self.where.problem_changed, self.context.start_problem_changed, self.run_time.changed),
+        ):
+            changed.connect(self._update)
         self.previews.dataset.changed.connect(self._offer_what_the_data_has)
         self._dataset_form.rebuilt.connect(self._offer_what_the_data_has)
-        self.draft.problems_changed.connect(self._update)
-        self.draft.touched.demanded.connect(self._update)
         self.draft.touched.demanded.connect(self._go_to_first)
         for signal in (self.header.preset_used, self.context.file_opened, self.findings.fields_blamed):
             signal.connect(self._go_to_first)
@@ -124,15 +128,12 @@ class SetupPage(QWidget):
         self.draft.stepped.connect(self._undo_notice.show)
         self.draft.kind_changed.connect(partial(withdraw_move, self.context))
         self.draft.moved.connect(partial(tell_of_move, self.context))
-        self.context.start_problem_changed.connect(self._update)
         self.context.find_requested.connect(lambda path: self.go_to(path) if path else self._focus_search())
-        self.sheet.changed.connect(self._update)
         self.bar.start_asked.connect(self.start)
         self.bar.check_asked.connect(self.check)
         self.bar.fix_asked.connect(self.draft.apply)
         self.other_data.followed.connect(self.findings.follow)
         self.findings.timed.connect(self.run_time.set_measured)
-        self.run_time.changed.connect(self._update)
         self.bar.problem_chosen.connect(self.go_to)
         for form in self.forms:
             # Later, because the rows of a form are replaced in the middle of an event of theirs.
@@ -204,10 +205,11 @@ class SetupPage(QWidget):
         self.bar.set_state(
             summary(self.draft.usable_config(), self.previews.length(), self.run_time.run_time),
             places,
-            problem or self.sheet.refusal(),
+            problem or self.sheet.refusal() or self.where.problem,
             awaited,
             explain_adding(self.context),
         )
+        self.where.set_run_time(self.run_time.run_time)
         self._show_inactive()
         self._dataset_form.suggest_several(takes_several_targets(self.draft))
         self.bar.set_starts_branch(self.context.branch is not None)
@@ -215,7 +217,7 @@ class SetupPage(QWidget):
 
     def _find_hold(self) -> str:
         """Why the draft is not to be trained although nothing in it is wrong."""
-        return self.sheet.refusal() or self.previews.find_awaited()
+        return self.sheet.refusal() or self.where.problem or self.previews.find_awaited()
 
     def _show_inactive(self) -> None:
         config, question = self.draft.usable_config(), self.previews.dataset
@@ -259,8 +261,8 @@ class SetupPage(QWidget):
         """Qt's own order is that in which widgets were made; rows of another kind would come last."""
         chain: list[QWidget] = [*self.header.focus_widgets(), self.tabs]
         for panel in self.panels:
-            for form in panel.forms:
-                chain.extend(form.focus_widgets())
+            for card in panel.cards:
+                chain.extend(card.focus_widgets())
             chain.extend(panel.chain())
         chain += self.bar.focus_widgets()
         chain_tab_order(chain)

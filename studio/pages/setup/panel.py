@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
 from PySide6.QtWidgets import QScrollArea, QWidget
 
 from studio.forms.section_form import SectionForm
+from studio.pages.setup.where_card import WhereCard
 from studio.theme import SPACING, theme
 from studio.widgets import STRETCH, BesideOrOver, GrowingRoom, in_widget, vbox
 
@@ -39,13 +40,14 @@ class FittingArea(QScrollArea):
 
 
 class Panel(BesideOrOver):
-    """Lays out ``forms`` and ``preview``; each side scrolls by itself."""
+    """Lays out ``cards``, most of them forms, and ``preview``; each side scrolls by itself."""
 
-    def __init__(self, forms: Sequence[SectionForm], preview: QWidget) -> None:
-        self.forms = tuple(forms)
+    def __init__(self, cards: Sequence[SectionForm | WhereCard], preview: QWidget) -> None:
+        self.cards = tuple(cards)
+        self.forms = tuple(card for card in cards if isinstance(card, SectionForm))
         self.preview = preview
         above = SPACING.l - room_above(preview)
-        left = vbox(*self.forms, STRETCH, spacing=SPACING.l, margins=(SPACING.l, SPACING.l, SPACING.s, SPACING.l))
+        left = vbox(*self.cards, STRETCH, spacing=SPACING.l, margins=(SPACING.l, SPACING.l, SPACING.s, SPACING.l))
         right = vbox(preview, STRETCH, spacing=SPACING.l, margins=(SPACING.s, above, SPACING.l, SPACING.l))
         self._left_area = FittingArea(in_widget(left))
         self._left_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it follows what has the keyboard in it

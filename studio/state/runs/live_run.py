@@ -289,6 +289,12 @@ class LiveRun(RunSignals):
             self.state_changed.emit(state)
 
 
+def percent_of(run: LiveRun) -> int | None:
+    """How far a run at work is, rounded down: 100 is all of it. None where none is at work, or nobody knows."""
+    fraction = run.progress.fraction if run.live else None
+    return None if fraction is None else int(100 * fraction)
+
+
 def summary_of(run: LiveRun) -> str:
     """What is trained on what, in one line; "" while that is not known."""
     config, history = run.config(), run.history

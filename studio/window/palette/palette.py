@@ -8,7 +8,6 @@ from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QRe
 from PySide6.QtGui import QColor, QKeyEvent, QPainter
 from PySide6.QtWidgets import (
     QDialog,
-    QLineEdit,
     QListView,
     QStyle,
     QStyledItemDelegate,
@@ -18,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from studio.services.settings import SettingsStore
 from studio.theme import RADIUS, SPACING, font, icon, set_property, theme
-from studio.widgets import NO_PARENT, AnyIndex, label, vbox
+from studio.widgets import NO_PARENT, AnyIndex, SearchLine, label, vbox
 from studio.window.palette.entry import Entry, find
 
 _WIDTH, _HEIGHT = 640, 460  # pixels, for text of the designed size
@@ -39,10 +38,7 @@ class CommandPalette(QDialog):
         self._entries: Sequence[Entry] = ()
         self.setAccessibleName("Command palette")
         set_property(self, "palette", True)
-        self.line = QLineEdit(placeholderText="Find a command, a setting, a run, a page of the help")
-        self.line.setAccessibleName("Find anything")
-        self.line.setClearButtonEnabled(True)
-        self.line.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition)
+        self.line = SearchLine("Find anything", "Find a command, a setting, a run, a page of the help")
         self.model = _FoundModel(self)
         self.view = QListView()
         self.view.setModel(self.model)

@@ -11,11 +11,12 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QLabel, QWidget
 
 from studio.engine.client import Ticket
-from studio.engine.host import HandleFailure, Inquiry, ShowProgress
+from studio.engine.host import EngineHost, HandleFailure, Inquiry, ShowProgress
 from studio.services.notifier import Notifier
 from studio.services.settings import SettingsStore
 from studio.state.context import AppContext, BranchSource
 from studio.state.drafts.draft import Draft
+from studio.state.where_it_runs import WhereItRuns
 from training.config import RunConfig
 from training.errors import InputError, Problem
 from training.protocol.answers import Answer
@@ -27,6 +28,7 @@ from training.protocol.messages import (
     InspectDataset,
     MeasureRunTime,
     Quit,
+    Ready,
     Refusal,
     SummarizeModel,
 )
@@ -53,10 +55,14 @@ class Asked:
         self.handle_result(self.answer_type.model_validate_json(json.dumps(result)))
 
 
-class FakeEngine:
+class FakeEngine(QObject):
     """Keeps what was asked, by kind of question."""
 
+    state_changed = Signal(object)
+
     def __init__(self) -> None:
+        super().__init__()
+        self.info: Ready | None = None
         self.inspections: list[Asked] = []
         self.summaries: list[Asked] = []
         self.checks: list[Asked] = []
@@ -132,6 +138,7 @@ class FakeContext(QObject):
         self.background = AtOnce()
         self.notifier = Notifier(self)
         self.settings = SettingsStore(parent=self)
+        self.where = WhereItRuns(self.settings, self.draft, cast("EngineHost", self.engine), self)
         self.queue = FakeQueue(Path("nowhere"), self)
         self.data_look: QObject | None = None
         self.branch: BranchSource | None = None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -12,16 +14,18 @@ from pytestqt.qtbot import QtBot
 
 from studio.actions.queueing import move_entry, remove_entries, retry_entries
 from studio.pages.studies.queue.tab import QueueTab
-from studio.pages.studies.queue.table import NAME, OUTCOME, PLACE, PROGRESS, STATE
+from studio.pages.studies.queue.table import ENGINE, NAME, OUTCOME, PLACE, PROGRESS, STATE
 from studio.pages.studies.queue.workers_row import WorkersRow
 from studio.state.context import AppContext
 from studio.widgets import Toast
 from studio.window.main_window import MainWindow
 from tests.studio.conftest import ENDLESS
 from tests.studio.queue_driver import add, begin, names, worker_process
-from tests.studio.window_driver import open_window, press
+from tests.studio.window_driver import answer_next_question, open_window, press
 from training.config import RunConfig, parse_config
+from training.engines.search import name_environment
 from training.errors import TrainingError
+from training.queue.entries import Entry
 from training.queue.store import FILE, Queue
 from training.queue.workers import be_worker
 from training.runs.folder import claim, create_run, release
@@ -141,6 +145,41 @@ def test_what_had_its_turn_is_cleared_away_or_has_another(qtbot: QtBot, context:
     press(tab, "Clear ended")
     qtbot.waitUntil(lambda: column(tab, NAME) == ["failed"])
     qtbot.waitUntil(lambda: "“done” is out of the queue What it trained stays among the runs." in toasts(window))
+
+
+def test_another_turn_is_taken_by_the_engine_that_is_chosen_now_or_by_the_runs_own(
+    qtbot: QtBot, context: AppContext, tmp_path: Path
+) -> None:
+    there, gone = tmp_path / "there" / "bin" / "python", tmp_path / "gone" / "bin" / "python"
+    there.parent.mkdir(parents=True)
+    there.touch()
+    queue, over = Queue(context.workspace), {"state": "stopped", "ended": 1.0}
+    first, second, third = (
+        queue.add(parse_config({"name": str(each)}), python=str(each)) for each in (there, gone, there)
+    )
+    for entry in (first, second, third):
+        queue.note(entry.id, **over)
+    _window, tab = open_tab(qtbot, context)
+    assert sorted(column(tab, ENGINE)) == ["gone", "python", "python"]  # of an empty folder nobody knows what it is
+
+    def retry(entry: Entry, answer: str) -> str:
+        tab.table.choose(entry.id)
+        asked = answer_next_question(qtbot, answer)
+        press(tab, "Retry")
+        return asked[0]
+
+    now = name_environment(Path(sys.executable))
+    assert retry(first, "Retry with python").startswith("Retry with the engine python?")
+    qtbot.waitUntil(lambda: column(tab, STATE).count("Waiting") == 1)
+    assert retry(second, f"Retry with {now}") == "The engine gone is gone"
+    qtbot.waitUntil(lambda: column(tab, STATE).count("Waiting") == 2)
+    retry(third, "Cancel")
+    left = {entry.id: (entry.state, entry.python) for entry in queue.read().entries}
+    assert left == {
+        first.id: ("waiting", str(there)),
+        second.id: ("waiting", sys.executable),
+        third.id: ("stopped", str(there)),
+    }
 
 
 def test_one_run_is_asked_for_its_end_and_cannot_be_removed_before(qtbot: QtBot, context: AppContext) -> None:

@@ -7,44 +7,40 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtWidgets import QDialog
 from pytestqt.qtbot import QtBot
 
 from studio.actions.export_dialog import ExportDialog
 from studio.actions.question import Answer, Question
 from studio.actions.trash_dialog import TrashDialog
-from studio.engine.state import RunState
+from studio.charts.plots.curve_plot import CurvePlot
+from studio.forms.consent_editor import ConsentDialog
 from studio.pages.evaluate.page import EvaluatePage
+from studio.pages.models.card_dialog import CardDialog
+from studio.pages.run.about_row import AboutDialog as TagsAndNotes
 from studio.pages.runs.name_dialog import NameDialog
 from studio.pages.setup.page import SetupPage
 from studio.pages.setup.presets import PresetDialog
 from studio.pages.studies.finders.new_study import NewStudyDialog
 from studio.pages.studies.sweeps.new_dialog import NewSweepDialog
+from studio.panels.charts.enlarged_chart import EnlargedChart
+from studio.panels.charts.values_dialog import ValuesDialog
+from studio.panels.fix_dialog import FixDialog
 from studio.state.context import AppContext
 from studio.window.dialogs import AboutDialog, ReportDialog, ShortcutsDialog
 from studio.window.help import HelpWindow
 from studio.window.main_window import MainWindow
-from studio.window.page_entries import PAGES
+from studio.window.moving import MoveDialog
 from studio.window.preferences import PreferencesDialog
 from tests.evaluations import make_evaluation
+from tests.studio.every_page import MakeConfig, list_places, settle, train
 from tests.studio.keyboard_walk import list_stops, read, wait_for_soundness, walk
 from tests.studio.window_driver import open_window, run_page, runs_page
 from training.config import RunConfig
 from training.runs.folder import create_run
+from training.runs.records.about import About
 
-MakeConfig = Callable[..., RunConfig]
 MakeDialog = Callable[[AppContext, MainWindow], QDialog]
-
-
-def train(qtbot: QtBot, context: AppContext, config: RunConfig) -> None:
-    context.start_run(config)
-    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.start_problem())
-
-
-def settle(qtbot: QtBot, window: QWidget) -> None:
-    """What is read for a page comes in another thread; nothing is shown of most of it here."""
-    window.repaint()
-    qtbot.wait(50)
 
 
 def test_every_page_and_tab_is_used_by_keyboard_and_screen_reader(
@@ -53,9 +49,7 @@ def test_every_page_and_tab_is_used_by_keyboard_and_screen_reader(
     window = open_window(qtbot, context)
     train(qtbot, context, config("first"))
     train(qtbot, context, config("second"))
-    tabs = {"run": list(run_page(window).tabs._entries), "studies": ["studies", "sweeps", "queue"]}
-    places = [f"{entry.key}/{tab}" for entry in PAGES for tab in tabs.get(entry.key, [])]
-    for place in [*(entry.key for entry in PAGES if entry.key not in tabs), *places]:
+    for place in list_places(window):
         window.show_page(place)
         settle(qtbot, window)
         wait_for_soundness(qtbot, window, place)
@@ -144,7 +138,24 @@ DIALOGS: dict[str, MakeDialog] = {
     "question": lambda _context, window: Question(window, "Delete?", "It can be undone.", [Answer("yes", "Delete")]),
     "study": lambda context, window: NewStudyDialog(context, context.draft.config() or RunConfig(), "lr-range", window),
     "sweep": lambda context, window: NewSweepDialog(context, context.draft.config() or RunConfig(), window),
+    "move": MoveDialog,
+    "tags and notes": lambda _context, window: TagsAndNotes(About(tags=("a",), notes="b"), window),
+    "model card": lambda _context, window: CardDialog(Path(__file__), window),
+    "consent": lambda _context, window: ConsentDialog(Path("net.py"), b"import torch", "0123", window),
+    "fix": lambda context, window: _make_fix_dialog(context, window),
+    "enlarged chart": lambda _context, window: EnlargedChart(_find_chart(window), "Loss"),
+    "values": lambda _context, window: ValuesDialog(_find_chart(window), "Loss"),
 }
+
+
+def _find_chart(window: MainWindow) -> CurvePlot:
+    window.show_page("run")
+    return next(iter(run_page(window).charts.curves.board.plots()))
+
+
+def _make_fix_dialog(context: AppContext, window: MainWindow) -> FixDialog:
+    config = context.draft.config() or RunConfig()
+    return FixDialog(create_run(context.workspace, config), config, {"optimizer.lr": 1e-4}, live=False, parent=window)
 
 
 @pytest.mark.parametrize("name", DIALOGS)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
+from studio.services import instance
 from studio.services.instance import Request, hand_over
 from studio.window.door import Door
 
@@ -61,3 +62,22 @@ def test_who_knocks_while_the_window_ends_is_not_taken_in(qtbot: QtBot, address:
     thread.join()
     assert taken == [False]
     assert not asked
+
+
+@pytest.mark.parametrize("is_furnished", [True, False])
+def test_a_window_that_hangs_is_waited_for_as_long_as_it_may_be_furnished(
+    qtbot: QtBot, address: str, monkeypatch: pytest.MonkeyPatch, is_furnished: bool
+) -> None:
+    monkeypatch.setattr(instance, "_PATIENCE", 1.0)
+    door = Door(address)
+    assert door.open(Request())
+    if is_furnished:
+        qtbot.wait(1)
+    taken: list[bool] = []
+    thread = threading.Thread(target=lambda: taken.append(hand_over(address, Request("a.toml"))))
+    thread.start()
+    thread.join(2.0)  # the event loop stands still
+    qtbot.waitUntil(lambda: bool(taken), timeout=60_000)
+    thread.join()
+    door.close()
+    assert taken == [not is_furnished]

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.state.context import AppContext
 from studio.state.engines import engines_of
-from studio.widgets import Banner
+from studio.widgets import Banner, Toast
 from studio.window import engine_install, engine_notice
 from studio.window.engine_notice import ENGINES
 from studio.window.engines import EngineRow
@@ -246,6 +246,8 @@ def test_an_engine_that_does_not_start_leads_to_the_others(
             "Nothing can be trained" in each.accessibleName() for each in window.controller.notices.findChildren(Banner)
         )
     )
+    qtbot.wait(100)
+    assert not window.controller.toasts.findChildren(Toast)  # it was said
     broken.background.close()
 
 

@@ -12,6 +12,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 import studio.state.moving
+from studio.services.app_settings import draft_file, read_object, write_object
 from studio.state.context import AppContext
 from studio.state.moving import Stage, find_workspace, moving_of
 from studio.window.moving import MoveDialog
@@ -55,7 +56,10 @@ def choose(qtbot: QtBot, context: AppContext, dialog: MoveDialog, target: Path) 
 def test_on_the_same_disk_it_is_renamed_and_the_window_starts_again(
     qtbot: QtBot, context: AppContext, dialog: MoveDialog, run: RunFolder, tmp_path: Path
 ) -> None:
-    target = tmp_path / "new"
+    target, kept = tmp_path / "new", context.workspace / "exports"
+    context.settings.update(export_folder=str(kept), recent_files=f"{kept / 'a.toml'}\n/elsewhere/b.toml")
+    context.draft.set_kind("dataset", "image_folder")
+    context.draft.set("dataset.path", str(context.workspace / "images"))
     assert not dialog.move_button.isEnabled()
     choose(qtbot, context, dialog, target)
     assert "on the same disk" in dialog.plan.text()
@@ -64,6 +68,9 @@ def test_on_the_same_disk_it_is_renamed_and_the_window_starts_again(
     assert (context.settings.get().workspace, context.settings.get().workspace_target) == (str(target), "")
     assert find_workspace(context.settings) == target
     assert (target / "runs" / run.id / "config.toml").is_file()
+    assert context.settings.get().export_folder == str(target / "exports")
+    assert context.settings.get().recent_files == f"{target / 'exports' / 'a.toml'}\n/elsewhere/b.toml"
+    assert context.draft.value("dataset.path") == str(target / "images")
     assert dialog.delete.isHidden()
     dialog.restart.click()
     assert dialog.result() == MoveDialog.DialogCode.Accepted
@@ -145,9 +152,13 @@ def test_one_that_was_killed_after_the_rename_is_found(context: AppContext, run:
     assert context.settings.get().workspace_target == ""
     context.settings.update(workspace_target=str(target))
     (workspace / MARK).write_text(json.dumps({"from": str(workspace), "to": str(target)}), encoding="utf-8")
+    context.settings.update(export_folder=str(workspace / "exports"))
+    write_object(draft_file(), {"dataset": {"kind": "image_folder", "path": str(workspace / "images")}})
     workspace.rename(target)
     assert find_workspace(context.settings) == target
     assert context.settings.get().workspace == str(target)
+    assert context.settings.get().export_folder == str(target / "exports")
+    assert read_object(draft_file())["dataset"]["path"] == str(target / "images")
     assert not (target / MARK).exists()
 
 

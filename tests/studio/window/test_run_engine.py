@@ -97,7 +97,7 @@ def test_a_run_whose_engine_is_gone_is_offered_the_one_in_use(
     context.settings.update(engine_python=make_python(tmp_path / "other"))
     asked = answer_next_question(qtbot, "Cancel")
     context.resume(folder.path)
-    qtbot.waitUntil(lambda: asked == ["The engine python is gone"])
+    qtbot.waitUntil(lambda: asked == ["The engine mine is gone"])
     qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED)
     assert not context.engine.training
     asked = answer_next_question(qtbot, "Resume with other")

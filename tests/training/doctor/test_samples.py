@@ -97,6 +97,7 @@ def test_a_flip_that_makes_one_class_the_other(tmp_path: Path) -> None:
     assert not look(mend(config, found).model_copy(update={"seed": 3}))
 
 
+@pytest.mark.slow
 def test_colors_that_are_all_there_is_and_taken_away(tmp_path: Path) -> None:
     numbers = np.random.default_rng(0)
     for name, channel in (("red", 0), ("green", 1), ("blue", 2)):
@@ -111,6 +112,7 @@ def test_colors_that_are_all_there_is_and_taken_away(tmp_path: Path) -> None:
     assert not look(tiny(*images, "dataset.grayscale=0.1", "dataset.brightness=0.3", "dataset.translate=0.1"))
 
 
+@pytest.mark.slow
 def test_brightness_that_is_all_there_is_and_varied(tmp_path: Path) -> None:
     numbers = np.random.default_rng(0)
     for name, light in (("night", 70), ("dusk", 102), ("day", 134)):

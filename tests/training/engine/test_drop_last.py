@@ -104,7 +104,9 @@ def test_what_is_read_ahead_counts_as_memory(tmp_path: Path, capsys: Captured) -
     for ahead in (1, 500):
         words = [
             "--set",
-            "dataset.samples=600",
+            "dataset.samples=120",
+            "--set",
+            "loop.batch_size=8",
             "--set",
             "loader.mode=streamed",
             "--set",

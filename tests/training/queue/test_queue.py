@@ -97,6 +97,23 @@ def test_what_cannot_be_is_one_sentence_and_changes_nothing(
     assert (person.workspace / "queue" / FILE).read_bytes() == before
 
 
+def test_an_entry_tells_its_engine_and_has_another_turn_by_another_one(
+    person: Person, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = person.folder / "fast" / "bin" / "python"
+    engine.parent.mkdir(parents=True)
+    engine.touch()
+    (engine.parents[1] / "pyvenv.cfg").touch()
+    person.adds("one", "--engine", str(engine))
+    assert person.entry("one")["python"] == str(engine)
+    main(["queue", "list", "--workspace", str(person.workspace)])
+    assert "  fast  " in capsys.readouterr().out
+    Queue(person.workspace).note("1", state="passed over")
+    person.types("retry", "1", "--engine", sys.executable)
+    assert person.entry("one")["python"] == sys.executable
+    assert "no engine and no file nowhere" in person.types("add", str(person.config), "--engine", "nowhere", code=2)
+
+
 def test_pause_and_go_are_told_and_kept(person: Person) -> None:
     person.adds("one")
     assert "start" in person.sees()["hint"]

@@ -80,7 +80,7 @@ def test_a_run_is_trained_by_the_engine_that_it_was_queued_for(person: Person) -
     ended = [queue.read().find(key) for key in ("2", "3", "4")]
     assert [each.state for each in ended] == ["done", "passed over", "passed over"]
     assert used.exists()
-    assert "removed cannot be started (No such file or directory); queue it again." in ended[1].reason
+    assert "removed cannot be started (No such file or directory); retry it with another engine." in ended[1].reason
     assert "broken cannot be started (Permission denied)" in ended[2].reason
 
 

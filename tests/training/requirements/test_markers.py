@@ -45,10 +45,27 @@ def test_variables_outdo_files_as_they_do_for_pip() -> None:
         "global.extra-index-url='\\nfile:///a\\nfile:///b'",
         ":env:.find-links='/wheels'",
         "global.cert='/cert.pem'",
+        "global.constraint='/oldest.txt'",
         "no setting",
     ]
-    wanted = PipSettings(("https://two.example/simple", "file:///a", "file:///b"), ("/wheels",), "/cert.pem")
+    indexes = ("https://two.example/simple", "file:///a", "file:///b")
+    wanted = PipSettings(indexes, ("/wheels",), "/cert.pem", ("/oldest.txt",))
     assert parse_pip_settings(lines) == wanted
     assert parse_pip_settings([*lines, ":env:.index-url='https://three.example'"]).indexes[0] == "https://three.example"
     assert parse_pip_settings([*lines, ":env:.no-index='1'"]).indexes == ()
     assert parse_pip_settings([]).indexes == ("https://pypi.org/simple",)
+
+
+def test_uv_is_told_what_pip_is_told() -> None:
+    assert PipSettings().list_uv_options() == []
+    assert PipSettings((), ("/a", "/b")).list_uv_options() == ["--no-index", "--find-links", "/a", "--find-links", "/b"]
+    settings = PipSettings(("https://one.example", "file:///two"), constraints=("/newest.txt",))
+    index = [
+        "--default-index",
+        "https://one.example",
+        "--index-strategy",
+        "unsafe-best-match",
+        "--index",
+        "file:///two",
+    ]
+    assert settings.list_uv_options() == [*index, "--constraint", "/newest.txt"]

@@ -11,6 +11,7 @@ from training.config.sections.objective_section import ObjectiveSection
 class Embedding(ObjectiveSection):
     """Samples become vectors (embeddings) that lie close together where the class is the same, far apart where it is not."""
 
+    compares_samples = True
     takes = ("class",)
     reports = ("recall_at_1", "recall_at_k")
 

@@ -13,6 +13,8 @@ class ObjectiveSection(Section):
 
     takes: ClassVar[tuple[Target, ...]]
     reports: ClassVar[tuple[str, ...]]
+    compares_samples: ClassVar[bool] = False
+    """Whether its loss compares the samples of a batch with each other."""
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -59,6 +59,7 @@ BREAKING = {
     "device_name": "another model of GPU adds up in another order",
     "instructions": "other CPU instructions add up in another order",
     "threads": "another number of threads adds up in another order",
+    "ranks": "another number of processes adds up in another order",
     "torch": "another version of torch may compute in another order",
     "cuda": "another version of CUDA brings other kernels",
     "cudnn": "another version of cuDNN brings other convolutions",
@@ -85,6 +86,7 @@ _WORDS = {
     "device_type": "kind of device",
     "device_name": "device",
     "instructions": "CPU instructions",
+    "ranks": "processes",
     "cuda": "CUDA",
     "cudnn": "cuDNN",
     "channels_last": "channels last",
@@ -117,9 +119,11 @@ def describe_machine() -> Environment:
     )
 
 
-def describe_environment(session: Session, source: Path | None = None, packages: str | None = None) -> Environment:
+def describe_environment(
+    session: Session, source: Path | None = None, packages: str | None = None, ranks: int = 1
+) -> Environment:
     """What this attempt is computed on. ``source`` is the configuration file the run was started with, ``packages`` the digest
-    of what is installed."""
+    of what is installed; ``ranks`` processes share the run."""
     device, config = session.device, session.config
     attempt = Environment(
         cudnn=torch.backends.cudnn.version() if device.type == "cuda" else None,
@@ -140,6 +144,8 @@ def describe_environment(session: Session, source: Path | None = None, packages:
         variables={name: os.environ[name] for name in VARIABLES if name in os.environ},
         code={"trainwright": _own_source(), **_sources(config, source)},
     )
+    if config.loop.slots > 1:
+        attempt = attempt.model_copy(update={"ranks": ranks})
     return describe_machine().model_copy(update={name: getattr(attempt, name) for name in attempt.model_fields_set})
 
 
@@ -207,8 +213,9 @@ def earlier_environment(folder: RunFolder, step: int) -> Environment:
     return known[-1] if known else read_environment(folder)
 
 
-def read_auto_settings(folder: RunFolder, config: RunConfig, device: torch.device) -> AutoSettings:
-    """What the run chose by itself when it began, while it computes on that kind of device: it keeps that."""
+def read_auto_settings(folder: RunFolder, config: RunConfig, device: torch.device, ranks: int = 1) -> AutoSettings:
+    """What the run chose by itself when it began, while it computes on that kind of device: it keeps that. How many threads, in as many
+    processes alone: those share the cores."""
     began = read_environment(folder)
     if not began.model_fields_set:  # damaged: its first attempt tells, too
         attempts = read_history(folder.events_file).attempts
@@ -216,6 +223,7 @@ def read_auto_settings(folder: RunFolder, config: RunConfig, device: torch.devic
     if began.device_type not in (None, device.type):
         return AutoSettings()
     threads = began.threads if 0 < (began.threads or 0) <= MOST_THREADS else None
+    threads = threads if began.ranks in (None, ranks) else None
     free, unordered = config.precision.threads is None, config.precision.channels_last == "auto"
     return AutoSettings(threads if free else None, began.channels_last if unordered else None)
 

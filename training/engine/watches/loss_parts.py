@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from training.engine.ranks.group import ALONE, Ranks
 from training.engine.watches.watch import Given
 from training.objectives import Objective
 from training.runs.records.columns import Columns
@@ -24,6 +26,12 @@ class LossParts:
         self._mean = objective.loss.mean
         self._loss = objective.loss._replace(mean=self._note)
         self._sums: Tensor | None = None
+        self._ranks: Ranks = ALONE
+        self._nothing = torch.zeros(len(objective.parts))
+
+    def join(self, ranks: Ranks, device: torch.device) -> None:
+        """From here on a step's parts are the sums over all processes."""
+        self._ranks, self._nothing = ranks, self._nothing.to(device)
 
     def find_next(self, step: int) -> int:
         """As ``Watch`` says: all are."""
@@ -37,6 +45,10 @@ class LossParts:
     def take(self) -> Tensor | None:
         """As ``Watch`` says."""
         sums, self._sums = self._sums, None
+        if sums is None and self._ranks.count > 1:  # all samples of the step are other processes'
+            sums = self._nothing.clone()
+        if sums is not None:
+            self._ranks.add(sums)
         return sums
 
     def fold(self, values: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -40,11 +40,15 @@ FLUSH_ROW: Final = np.dtype(
             "gpu_throttled",
             "<f4",
         ),  # 1 while the GPU holds its clock down for heat or for its power supply; NaN where unknown
+        (
+            "ranks_wait_share",
+            "<f4",
+        ),  # share of the time spent waiting for the other processes of the run; NaN where unknown
     ]
 )
 """One look at the engine, about ten a second."""
 
-_EARLIER: Final = {FLUSH_ROW: tuple(np.dtype(FLUSH_ROW.descr[:columns]) for columns in (11, 10, 8))}
+_EARLIER: Final = {FLUSH_ROW: tuple(np.dtype(FLUSH_ROW.descr[:columns]) for columns in (12, 11, 10, 8))}
 """Rows as earlier versions wrote them. A file goes on as it was begun."""
 
 _MAGIC: Final = b"TRNWRGHT"
@@ -245,6 +249,13 @@ def read_rows(path: Path, dtype: np.dtype[np.void], first: int, last: int) -> Ro
         stream.seek(_HEADER + (first - 1) * size)
         data = stream.read((last - first + 1) * size)
     return np.frombuffer(data[: len(data) // size * size], dtype)
+
+
+def read_newest(path: Path, dtype: np.dtype[np.void], count: int) -> Rows:
+    """The last ``count`` rows of ``path``, or those that there are, without reading others. Raises OSError and InputError."""
+    with _open_series(path, dtype) as (stream, layout):
+        rows = max(os.fstat(stream.fileno()).st_size - _HEADER, 0) // layout.itemsize
+        return _as_layout(read_range(stream, _HEADER, layout, max(rows - count, 0), rows), dtype)
 
 
 def sample_series(path: Path, stretches: int, length: int) -> Rows:

@@ -14,7 +14,7 @@ from training.runs.records.series import FLUSH_ROW, Rows, SeriesWriter
 logger = logging.getLogger(__name__)
 
 MOST_ROWS = 1 << 16
-"""Of 52 bytes each; where a file comes to hold them, what is older is thinned."""
+"""Of 60 bytes each; where a file comes to hold them, what is older is thinned."""
 _NARROWEST = 2.0**-4
 """Seconds of the first stretch that is tried."""
 

@@ -90,5 +90,5 @@ class _Curve(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        paint_sparkline(painter, QRectF(self.rect()), self._rates, theme().palette.curves[0])
+        paint_sparkline(painter, QRectF(self.rect()), self._rates, theme().palette.curve(0))
         painter.end()

@@ -179,7 +179,7 @@ class QueueTab(QWidget):
         stop_run(self._context, self.table.list_chosen()[0])
 
     def _retry(self) -> None:
-        retry_entries(self._context, self.table.list_chosen())
+        retry_entries(self._context, self.table.list_chosen(), self)
 
     def _remove(self) -> None:
         remove_entries(self._context, self.table.list_chosen())

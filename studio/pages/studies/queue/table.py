@@ -19,8 +19,8 @@ from training.runs.records.forms import StatusRecord
 from training.runs.records.progress import best_of
 
 SHOWN_ROLE = Qt.ItemDataRole.UserRole
-PLACE, NAME, STATE, DEVICE, ADDED, PROGRESS, OUTCOME = range(7)
-_TITLES = ("#", "Name", "State", "Device", "Added", "Progress", "Outcome")
+PLACE, NAME, STATE, DEVICE, ENGINE, ADDED, PROGRESS, OUTCOME = range(8)
+_TITLES = ("#", "Name", "State", "Device", "Engine", "Added", "Progress", "Outcome")
 _ROW_HEIGHT = 36
 _WIDEST_NAME, _SHARE = 520, 0.28  # pixels, and of the width; what the columns leave goes to the outcome
 _WORDS: dict[str, tuple[str, Tone]] = {
@@ -85,6 +85,8 @@ class QueueTable(QAbstractTableModel):
             return ALIGN_RIGHT if index.column() == PLACE else ALIGN_LEFT
         if role == Qt.ItemDataRole.DisplayRole:
             return self._describe(shown, index.column())
+        if role == Qt.ItemDataRole.ToolTipRole and index.column() == ENGINE:
+            return shown.entry.python or None
         if role == Qt.ItemDataRole.ToolTipRole and index.column() in (NAME, OUTCOME):
             return self._describe(shown, index.column()) or None
         return None
@@ -100,6 +102,7 @@ class QueueTable(QAbstractTableModel):
             NAME: entry.name,
             STATE: state_words(shown)[0],
             DEVICE: "any" if entry.device == AUTO else entry.device,
+            ENGINE: entry.engine,
             ADDED: format_ago(entry.added, time.time()),
         }[column]
 
@@ -170,6 +173,7 @@ class QueueView(QTableView):
     def fit_columns(self) -> None:
         """No wider than their texts, and the name is cut where it would take the room of what became of the runs."""
         self.setColumnHidden(PLACE, not any(shown.place for shown in self._table.shown))
+        self.setColumnHidden(ENGINE, not any(shown.entry.engine for shown in self._table.shown))
         for column in range(OUTCOME):
             needed = max(self.sizeHintForColumn(column), self.horizontalHeader().sectionSizeHint(column))
             if column == NAME:

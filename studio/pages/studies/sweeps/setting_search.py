@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from PySide6.QtCore import QSignalBlocker, QStringListModel, Qt, QTimer, Signal
-from PySide6.QtWidgets import QCompleter, QLineEdit, QListView
+from PySide6.QtWidgets import QCompleter, QListView
 
 from studio.forms.messages import KIND_TITLES
 from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import RUN, join_path, kinds, specs
-from studio.theme import icon
+from studio.widgets import SearchLine
 from training.config.run import SECTIONS
 from training.sweeps.space import explain_unvaried
 
@@ -31,19 +31,15 @@ def list_variable(draft: Draft) -> Iterator[tuple[str, str]]:
                 yield path, spec.title
 
 
-class SettingSearch(QLineEdit):
+class SettingSearch(SearchLine):
     """Signals: `chosen(path)`."""
 
     chosen = Signal(str)
 
     def __init__(self, draft: Draft) -> None:
-        super().__init__()
+        super().__init__("Add a setting to the sweep", "Add a setting: type a word of its name")
         self._draft = draft
         self._paths: dict[str, str] = {}
-        self.setPlaceholderText("Add a setting: type a word of its name")
-        self.setAccessibleName("Add a setting to the sweep")
-        self.setClearButtonEnabled(True)
-        self.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition)
         self._names = QStringListModel(self)
         completer = QCompleter(self._names, self)
         completer.setPopup(QListView())

@@ -1,0 +1,124 @@
+"""Where it runs, on a Setup page whose engine answers when the test says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QObject
+
+from studio.engine.messages import EngineState
+from studio.engine.side_command import Answer
+from studio.pages.setup.page import SetupPage
+from studio.state import scaling_query
+from tests.studio.pages_setup.fakes import FakeContext
+from training.protocol.answers import RunTime
+from training.protocol.messages import Ready
+
+
+class FakeCommand(QObject):
+    """Ends when the test says so."""
+
+    asked: list[FakeCommand] = []  # noqa: RUF012 - each test has its own
+
+    def __init__(
+        self, parent: QObject, python: str, words: Sequence[str], told: Callable[[Answer], object], hold: bool
+    ) -> None:
+        super().__init__(parent)
+        self.words, self.told, self.is_stopped = list(words), told, False
+        FakeCommand.asked.append(self)
+
+    def stop(self) -> None:
+        self.is_stopped = True
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> list[FakeCommand]:
+    monkeypatch.setattr(scaling_query, "SideCommand", FakeCommand)
+    monkeypatch.setattr(FakeCommand, "asked", [])
+    return FakeCommand.asked
+
+
+def press(page: SetupPage, text: str) -> None:
+    option: Any = next(each for each in page.where.focus_widgets() if each.accessibleName() == text)
+    option.click()
+
+
+def test_all_gpus_are_offered_where_there_are_several(page: SetupPage, context: FakeContext) -> None:
+    context.engine.info = Ready(devices=("cpu", *(f"cuda:{number}" for number in range(4))))
+    context.engine.state_changed.emit(EngineState.READY)
+    press(page, "All GPUs (4)")
+    assert (context.where.count, context.draft.value("loop.slots")) == (4, 4)
+    assert "64 = 4 x 16" in page.where.words.text()
+    assert "Each GPU" in page.where.words.text()
+    assert not page.where.number.isVisible()
+
+
+def test_more_processes_than_gpus_are_refused_beside_the_choice(page: SetupPage, context: FakeContext) -> None:
+    context.engine.info = Ready(devices=("cpu", "cuda:0"))
+    context.engine.state_changed.emit(EngineState.READY)
+    press(page, "Several processes")
+    assert "2 processes need as many GPUs, and there is 1 here" in page.where.sentence.text()
+    page.where.fix.click()
+    assert context.draft.value("precision.device") == "cpu"
+    assert not page.where.problem
+
+
+def test_a_branch_begins_in_this_process(page: SetupPage, context: FakeContext) -> None:
+    press(page, "Several processes")
+    config = context.draft.config()
+    assert config is not None
+    assert context.where.count_for(config) == 2
+    assert context.where.count_for(config, is_branch=True) == 1
+
+
+def test_what_was_measured_is_shown_until_the_settings_are_others(
+    page: SetupPage, context: FakeContext, commands: list[FakeCommand]
+) -> None:
+    press(page, "Several processes")
+    page.where.measure.click()
+    assert commands[0].words[0] == "scaling"
+    assert commands[0].words[2:] == ["--ranks", "2", "--json", "--while-held"]
+    assert page.where.measure.text() == "Cancel"
+    commands[0].told(Answer(0, json.dumps({"text": "1.7 x of one process", "poor": False}), ""))
+    assert page.where.measured.text() == "1.7 x of one process"
+    context.draft.set("loop.batch_size", 48)
+    assert "not been measured" in page.where.measured.text()
+
+
+def test_poor_scaling_is_a_warning_and_a_refusal_its_sentence(page: SetupPage, commands: list[FakeCommand]) -> None:
+    press(page, "Several processes")
+    page.where.measure.click()
+    commands[0].told(Answer(1, json.dumps({"text": "1.1 x: slow", "poor": True}), ""))
+    assert page.where.measured.property("role") == "problem"
+    page.where.measure.click()
+    commands[1].told(Answer(2, "", "Timing 1 process …\nThe folder is gone."))
+    assert page.where.measured.text() == "The folder is gone."
+
+
+def test_a_canceled_measurement_says_nothing(page: SetupPage, commands: list[FakeCommand]) -> None:
+    press(page, "Several processes")
+    page.where.measure.click()
+    page.where.measure.click()
+    assert commands[0].is_stopped
+    commands[0].told(Answer(2, "", "The timing was ended before it was done."))
+    assert "not been measured" in page.where.measured.text()
+
+
+def test_a_run_that_is_started_ends_the_measurement(
+    page: SetupPage, context: FakeContext, commands: list[FakeCommand]
+) -> None:
+    press(page, "Several processes")
+    page.where.measure.click()
+    context.set_problem("Another run is in progress.")
+    assert commands[0].is_stopped
+    commands[0].told(Answer(2, "", "The timing was ended before it was done."))
+    assert not page.where.measure.isEnabled()
+
+
+def test_before_a_long_run_measuring_is_advised(page: SetupPage) -> None:
+    press(page, "Several processes")
+    page.where.set_run_time(RunTime(step=1.0, validation=0.0, steps=7200, steps_per_epoch=100, validations=0))
+    assert "measure before it begins" in page.where.measured.text()

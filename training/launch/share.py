@@ -1,0 +1,48 @@
+"""How a batch is shared out among processes."""
+
+from __future__ import annotations
+
+import os
+
+from training.errors import InputError, pluralize
+
+CUT_OFF, RESUME = "The run was cut off", "Resume it with"
+"""How it is told that a process of a run ended before the run, and what is to be typed then."""
+
+
+def describe_share(samples: int, count: int) -> str:
+    """ "256 = 8 x 32": how a batch is shared out."""
+    low, more = divmod(samples, count)
+    each = f"{low}" if not more else f"{low} or {low + 1}"
+    return f"{samples} = {count} x {each}"
+
+
+def refuse_other_count(slots: int, count: int) -> None:
+    """Raise InputError where ``count`` processes cannot share ``slots``."""
+    if slots % count == 0:
+        return
+    fitting = ", ".join(str(number) for number in range(1, slots + 1) if slots % number == 0)
+    raise InputError(
+        f"loop.slots: {pluralize(slots, 'slot')} cannot be shared out among {count} processes.",
+        f"Use {fitting} of them, or set loop.slots to a multiple of {count}, which makes another run.",
+        fix={"loop.slots": count},
+    )
+
+
+def refuse_one_device(device: str, count: int) -> None:
+    """Raise InputError where ``device`` is a single one, which ``count`` processes would have to share."""
+    if device.startswith(("cuda:", "mps")):
+        raise InputError(
+            f"precision.device: {device} is a single GPU, and {count} processes share the run; use cuda, of which each takes one of its own, "
+            "or cpu.",
+            fix={"precision.device": "auto"},
+        )
+
+
+def refuse_here() -> None:
+    """Raise InputError on a system that torch's launcher does not work on."""
+    if os.name == "nt":
+        raise InputError(
+            "Several processes cannot share a run on Windows: torch has no NCCL there, and its launcher does not start.",
+            "Use Windows' Subsystem for Linux (WSL 2) or a machine with Linux.",
+        )
