@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from enum import StrEnum
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from training.system.held_input import call_at_its_end
 from training.system.untrusted import escape_unprintable
 
 COMMANDS_FILE = "commands.jsonl"
+POLL_SECONDS = 0.1
 
 WINDOW_GONE = "The window that showed the run ended unexpectedly, so the run was stopped and kept."
 SYSTEM_ENDS = "The system asked the engine to end, so the run was stopped and kept."
@@ -55,6 +57,10 @@ def send(run_folder: Path, command: Command) -> None:
         os.close(descriptor)
 
 
+class StopRequested(Exception):
+    """The person asked for a stop while nothing was trained yet."""
+
+
 class Control:
     """The engine's side: flags read once per step, set by the commands file, a signal handler or another thread."""
 
@@ -69,6 +75,7 @@ class Control:
         self.paused = threading.Event()
         self._file: Path | None = None
         self._inode = self._offset = 0
+        self._polled = time.perf_counter()
 
     def watch(self, run_folder: Path) -> None:
         """Follow the run's commands from now on; what was asked of an earlier attempt is not obeyed again."""
@@ -94,8 +101,21 @@ class Control:
         self.discard = True
         self.request_stop()
 
+    def refuse_stop(self) -> None:
+        """Look at what is asked while nothing is trained yet: raises StopRequested, or the fault that ends the run."""
+        self.poll()
+        if self.fault is not None:
+            raise self.fault
+        if self.stop:
+            raise StopRequested
+
+    def is_due(self) -> bool:
+        """Whether it is time for the next ``poll``."""
+        return time.perf_counter() - self._polled >= POLL_SECONDS
+
     def poll(self) -> None:
         """Read commands that came since the last look; costs one ``stat`` when there are none."""
+        self._polled = time.perf_counter()
         if self._file is None:
             return
         try:

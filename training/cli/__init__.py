@@ -33,6 +33,7 @@ def main(argv: Sequence[str]) -> int:
         raise_when_interrupted()
         prepare_streams()
         arguments = parse_words(*make_parser(), argv)
+        arguments.words = argv
         _expect_config(arguments)
         if getattr(arguments, "on_engine", None):
             from training.cli.other_engine import hand_over

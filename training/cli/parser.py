@@ -12,6 +12,7 @@ from training.arguments import Parser
 from training.cli.engines_parser import add_engine_commands
 from training.cli.launch_parser import add_launch
 from training.cli.queue_parser import add_queue_commands
+from training.cli.ranks_option import parse_count
 from training.cli.sweep_words import add_sweep
 from training.cli.workspace_parser import add_workspace_commands
 
@@ -26,6 +27,11 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
         "metavar": "NAME|PATH",
         "dest": "on_engine",
         "help": "have it carried out by this engine, as engines list tells it, or the Python at this path",
+    },
+    "--ranks": {
+        "metavar": "N|all",
+        "type": parse_count,
+        "help": "share the run among so many processes of this machine, or one for each of its GPUs",
     },
     "--profile": {
         "action": "store_true",
@@ -61,7 +67,7 @@ _WHILE_HELD: Mapping[str, Any] = {"action": "store_true", "help": argparse.SUPPR
 """For programs that begin a run and hold the other end of its standard input: not for people."""
 _MADE: Mapping[str, Any] = {"action": "store_true", "help": argparse.SUPPRESS}
 """For runs that were made to be trained later."""
-_TRAINING = ("--engine", "--profile", "--track", "--copy-to", "--set", "--trust")
+_TRAINING = ("--engine", "--ranks", "--profile", "--track", "--copy-to", "--set", "--trust")
 _RECORDS = ("--workspace", "--json")
 STUDIES = ("seeds", "lr-range", "cv", "ablation", "batch", "speed")
 EXPORTS = ("safetensors", "onnx", "openvino", "torch-export", "script", "tutorial", "accelerate")

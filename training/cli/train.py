@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from training.cli.options import load_given, workspace_of
+from training.cli.ranks import train_in_ranks
 from training.console import Console, format_sheet
 from training.control import TERM_REASON, stop_with_input
 from training.copies.settings import parse_address
@@ -24,6 +25,7 @@ from training.runs.cli_consent import trust_resume
 from training.runs.complete import explain_complete
 from training.runs.folder import RunFolder
 from training.runs.records.forms import StatusRecord
+from training.runs.relocation import config_here
 from training.runs.step_profile import read_profile
 from training.runs.workspace import find_target, with_teacher_found
 from training.streams import print_json, say
@@ -39,6 +41,10 @@ CONTRACT = (
 
 def run(arguments: argparse.Namespace) -> int:
     """Train a configuration; returns the exit code."""
+    return train_in_ranks(arguments, lambda: load_given(arguments), _run, new=True)
+
+
+def _run(arguments: argparse.Namespace, ranks: Any) -> int:
     config, workspace = load_given(arguments), workspace_of(arguments)
     from training.doctor.quick import warn_before_start
     from training.doctor.rival import judge_beside_simple
@@ -49,6 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     hooks.judge, hooks.compare = warn_before_start, judge_beside_simple
     hooks.control.profile, hooks.trackers = arguments.profile, tuple(arguments.track)
     hooks.copy_to = parse_address(arguments.copy_to) if arguments.copy_to else ""
+    hooks.ranks = ranks or hooks.ranks
     _stop_on_signals(hooks)
     source = None if arguments.config.startswith("preset:") else Path(arguments.config)
     return _report_end(arguments, begin_run(config, workspace, hooks, source, arguments.overrides), console)
@@ -64,17 +71,26 @@ def resume(arguments: argparse.Namespace) -> int:
     arguments.overrides = with_teacher_found(arguments.overrides, workspace, Path())
     if arguments.trust:
         arguments.overrides = [*arguments.overrides, *trust_resume(folder, arguments.overrides)]
+    if arguments.dry_run:
+        return _dry_run(arguments, workspace)
+
+    def train(arguments: argparse.Namespace, ranks: Any) -> int:
+        return _resume(arguments, workspace, folder, complete, ranks)
+
+    return train_in_ranks(arguments, lambda: config_here(folder), train, new=False)
+
+
+def _resume(arguments: argparse.Namespace, workspace: Path, folder: RunFolder, complete: str, ranks: Any) -> int:
     from training.doctor.quick import warn_before_start
     from training.doctor.rival import judge_beside_simple
     from training.engine.runs.run import Hooks, resume_run, train_made_run
 
-    if arguments.dry_run:
-        return _dry_run(arguments, workspace)
     console = Console()
     hooks = Hooks(console.print_plan, console.keep_folder, console.event, console.draw_progress)
     hooks.compare = judge_beside_simple
     hooks.control.profile, hooks.trackers = arguments.profile, tuple(arguments.track)
     hooks.copy_to = parse_address(arguments.copy_to) if arguments.copy_to else ""
+    hooks.ranks = ranks or hooks.ranks
     _stop_on_signals(hooks)
     if arguments.while_held:
         stop_with_input(hooks.control)

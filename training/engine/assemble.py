@@ -26,6 +26,8 @@ from training.engine.device import (
     choose_threads,
     wants_channels_last,
 )
+from training.engine.ranks.group import ALONE, Ranks
+from training.engine.ranks.slots import share_slots
 from training.engine.session import Session
 from training.engine.step import choose_clip
 from training.engine.teacher import make_teacher
@@ -63,14 +65,15 @@ def assemble(
     loads: bool = False,
     code: RunFolder | None = None,
     fused: bool = True,
+    ranks: Ranks = ALONE,
 ) -> Session:
     """Open the data, build the model and all that trains it. Raises InputError or ConfigError; changes no file.
 
     ``auto`` takes the place of what would be chosen now: a resumed run keeps what it began with. ``kept`` may still hold the data
     from the last time. ``code`` is the run that keeps copies of a person's own code and exclude list, which are read in place of the files. ``loads`` says that weights will be loaded: none are looked for in the samples.
-    ``fused`` False takes the optimizer's foreach form even where torch has a fused one.
+    ``fused`` False takes the optimizer's foreach form even where torch has a fused one. ``ranks`` share the slots of the batches.
     """
-    device = choose_device(config.precision.device)
+    device = ranks.choose_device(choose_device(config.precision.device))
     apply_backends(config.precision, config.deterministic)
     numerics = Numerics(config.precision, device)
     with ExitStack() as on_error:
@@ -88,7 +91,8 @@ def assemble(
         own_network = code.code_file if code and isinstance(config.model, UserFile) else None
         model = make_model(config.model, data.facts, objective.outputs, config.seed, own_network, not loads)
         precision, batch_size = config.precision, config.loop.batch_size
-        threads = auto.threads or choose_threads(precision.threads, model, data.facts, batch_size)
+        pass_size = -(-batch_size // config.loop.slots)
+        threads = auto.threads or choose_threads(precision.threads, model, data.facts, pass_size, ranks.local_count)
         torch.set_num_threads(threads)
         beginning = (
             None if loads else load_pretrained(model, config.model, data.facts, objective.outputs, report_progress)
@@ -144,6 +148,7 @@ def assemble(
             watches=_watch(config, model, objective, data, total_steps),
         )
         session.cut_batches()
+        share_slots(session, ranks)
         session.make_ready()
         if session.runs_user_code:
             set_user_seed(config.seed, "training", 0)

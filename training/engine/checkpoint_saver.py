@@ -57,9 +57,11 @@ class CheckpointSaver:
         person saved in between would roll back elsewhere.
         """
         progress = self._session.progress
-        if not self._writer.hooks.saves or (self._manager.newest_step == progress.step and not (best or again)):
+        if self._manager.newest_step == progress.step and not (best or again):
             return
-        self._step_logger.flush()
+        self._step_logger.flush()  # in all ranks, of which one saves
+        if not self._writer.hooks.saves:
+            return
         # The steps a checkpoint stands for must outlive a power cut, too: on disk before it, but behind the loop's back.
         self._manager.row_is_open = progress.skipped_in_a_row > 0 and not progress.finished
         self._manager.save(self._snapshot(planned), best=best, first=self._step_logger.sync)

@@ -111,9 +111,11 @@ def list_devices() -> list[str]:
     return found
 
 
-def choose_threads(requested: int | None, model: nn.Module, facts: DataFacts, batch_size: int) -> int:
+def choose_threads(
+    requested: int | None, model: nn.Module, facts: DataFacts, batch_size: int, processes: int = 1
+) -> int:
     """Threads for arithmetic: as asked; else one where a step over ``batch_size`` samples is little work,
-    else all physical cores this process may use.
+    else all physical cores this process may use, shared with the other ``processes`` of the run on this machine.
 
     A function of the configuration and the machine only, because another number of threads sums in another order.
     """
@@ -122,7 +124,7 @@ def choose_threads(requested: int | None, model: nn.Module, facts: DataFacts, ba
     if step_flops(model, facts, batch_size, enough=WORTH_THREADS) < WORTH_THREADS:
         return 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-    return max(1, min(usable, psutil.cpu_count(logical=False) or usable))
+    return max(1, min(usable, psutil.cpu_count(logical=False) or usable) // processes)
 
 
 def wants_channels_last(asked: str, model: nn.Module, facts: DataFacts, batch_size: int, device: str) -> bool:

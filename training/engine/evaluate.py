@@ -9,6 +9,7 @@ import torch
 
 from training.core import evaluation
 from training.core.averaging import measure_statistics as measure_on
+from training.engine.ranks.shared_evaluation import evaluate_shared
 from training.engine.recovery.memory import OutOfMemory
 from training.engine.recovery.replay import preserve_state
 from training.engine.session import Session
@@ -39,6 +40,8 @@ def evaluate(
         metrics = MetricSet(objective.metrics, objective.tables)
         if measure_part is not None:
             loss, score = measure_part(metrics)
+        elif session.ranks.count > 1:
+            loss, score = evaluate_shared(session, part, metrics)
         else:
             batches = ((batch.inputs, batch.targets) for batch in session.data.evaluation_batches(part))
             loss, score = evaluation.evaluate(

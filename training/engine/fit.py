@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 from training.engine.checkpoint_saver import CheckpointSaver
@@ -17,8 +16,6 @@ from training.engine.step_logger import StepLogger
 from training.engine.validation import Validation
 from training.events import warn
 
-POLL_SECONDS = 0.1
-
 
 @dataclass
 class Loop:
@@ -32,14 +29,12 @@ class Loop:
     saver: CheckpointSaver
     requests: Requests
     roll_back: RollBack
-    polled: float = 0.0  # when ``control`` was last
 
     def fit(self) -> None:
         """Train from where ``session.progress`` stands, be that the middle of an epoch, until everything asked for is done
         (``progress.finished`` says why) or ``control`` says stop. Raises TooManySkips where the run does not roll back."""
         self.writer.set_phase("training")
         self.step_logger.restart_clock()
-        self.polled = time.perf_counter()
         while not (self.session.progress.finished or self.writer.control.stop):
             try:
                 self._train_epoch()
@@ -58,8 +53,7 @@ class Loop:
             loss, norm = step
             progress.count_step()
             self.step_logger.add(lr, window.samples, loss, norm)
-            if time.perf_counter() - self.polled >= POLL_SECONDS:  # a clock of its own, whatever flushes or ends
-                self.polled = time.perf_counter()
+            if control.is_due():
                 self.step_logger.flush()
                 control.poll()
             if progress.window == session.data.steps_per_epoch:

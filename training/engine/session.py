@@ -17,6 +17,8 @@ from training.config.sections.user_file import UserFile
 from training.data import Data, MicroBatches
 from training.engine.device import Numerics
 from training.engine.progress import Progress
+from training.engine.ranks.group import ALONE, Ranks
+from training.engine.ranks.shared_step import SharedStep
 from training.engine.watches.watch import Watch
 from training.models.flops import samples_at_once
 from training.models.zoo.pretrained import Pretrained
@@ -74,6 +76,8 @@ class Session:
     time_part: TimePart | None = None  # while a profile is taken
     forward: Callable[[Tensor], Any] | None = None  # in training, where it is not ``answer``
     compiled: WholeStep | None = None  # takes the place of ``train_step``
+    shared: SharedStep | None = None  # where batches are cut into slots
+    ranks: Ranks = ALONE  # that train together, once all of them are ready
 
     @property
     def runs_user_code(self) -> bool:

@@ -12,6 +12,7 @@ from training.config.sections.loop import Loop
 from training.core.clip import clip_value, clip_value_and_norm
 from training.core.step import train_step as core_step
 from training.data import MicroBatches
+from training.engine.device import ran_out_of_memory
 from training.engine.session import Clip, Session
 from training.engine.watches.watch import Given
 from training.optim.fast_clip import clip_norm, gradient_norm
@@ -27,20 +28,29 @@ def train_step(session: Session, window: MicroBatches, lr: float) -> tuple[Tenso
     if (time_part := session.time_part) is not None:
         model, loss = time_part("forward", model), time_part("forward", loss)
         clip, guard, average = time_part("clip", clip), time_part("update", guard), time_part("update", average)
-    total, norm, stepped = core_step(
-        model,
-        session.parameters,
-        loss,
-        session.optimizer,
-        _micro_batches(session, window),
-        lr,
-        scaler=session.numerics.scaler,
-        autocast=session.numerics.autocast,
-        clip=clip,
-        guard=guard,
-    )
+    batches: Any = _micro_batches(session, window)
+    shared = session.shared
+    if shared is not None:
+        loss, batches = shared.begin(window, loss, batches)
+    try:
+        total, norm, stepped = core_step(
+            model,
+            session.parameters,
+            loss,
+            session.optimizer,
+            batches,
+            lr,
+            scaler=session.numerics.scaler,
+            autocast=session.numerics.autocast,
+            clip=clip,
+            guard=guard,
+        )
+    except Exception as error:
+        if shared is not None:
+            shared.fail(error, ran_out_of_memory(error))
+        raise
     average(stepped)
-    return total, norm
+    return total if shared is None else shared.total, norm
 
 
 def watch_step(session: Session) -> Given:
@@ -66,6 +76,9 @@ def choose_clip(loop: Loop) -> Clip:
 
 
 def _micro_batches(session: Session, window: MicroBatches) -> Iterator[tuple[Tensor, Tensor, int | Tensor]]:
-    weight = window.weight(session.objective.loss_weight if session.objective.is_weighted else None)
+    weighted = session.objective.is_weighted
+    weight = window.weight(session.objective.loss_weight if weighted else None)
+    if weighted and session.shared is not None:
+        weight = session.shared.weigh(window, weight)
     for batch in window:
         yield batch.inputs, batch.targets, weight

@@ -136,30 +136,51 @@ class Validation:
         self._step_logger.flush()
         before = self._writer.set_phase("validating")
         measured = self._measure_and_keep()
-        self._boundary.look()
-        self._texts.look()
+        if not self._session.ranks.rank:
+            self._boundary.look()
+            self._texts.look()
+        self._share_size()
         self._writer.set_phase(before)
         self._step_logger.restart_clock()
         return measured
 
     def _measure_and_keep(self) -> tuple[dict[str, float], Tables]:
+        ranks = self._session.ranks
+        kept = None
+        if (
+            self._session.config.loop.keep_predictions
+        ):  # one of several processes keeps all, and so makes the whole pass
+            kept = ranks.share(None if ranks.rank else self._keep())
+            self._share_size()
+        return kept or evaluate(self._session, "validation", "val/", self._out_of_memory)
+
+    def _share_size(self) -> None:
+        """Where memory ran out in what the first of several processes did alone, all go on with smaller batches."""
+        session = self._session
+        size = session.ranks.share(session.progress.evaluation_size)
+        if size != session.progress.evaluation_size:
+            session.progress.evaluate_in_smaller_batches(size)
+            session.cut_batches()
+
+    def _keep(self) -> tuple[dict[str, float], Tables] | None:
         kept = self._kept
         with kept.claim() as claimed:
-            if claimed:
-                try:
-                    found = evaluate(self._session, "validation", "val/", self._out_of_memory, kept.measure)
-                except Unwritable as error:
-                    kept.give_up(error)
-                else:
-                    kept.finish({name.removeprefix("val/"): value for name, value in found[0].items()})
-                    return found
-        return evaluate(self._session, "validation", "val/", self._out_of_memory)
+            if not claimed:
+                return None
+            try:
+                found = evaluate(self._session, "validation", "val/", self._out_of_memory, kept.measure)
+            except Unwritable as error:
+                kept.give_up(error)
+                return None
+            kept.finish({name.removeprefix("val/"): value for name, value in found[0].items()})
+            return found
 
     def test(self, best: Path | None) -> None:
         """Measure the weights of the checkpoint ``best``, else those of now, once on the test part, where the data has one."""
         session, progress = self._session, self._session.progress
         if "test" not in session.data.splits:
             return
+        best = session.ranks.share(best)
         if best is not None:
             load_weights(best, session.model, averaged=True)
             session = replace(session, ema=None)

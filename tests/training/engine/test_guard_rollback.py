@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from tests.training.tiny import tiny
+from training import control as control_module
 from training.checkpoints import load_state
 from training.checkpoints.load import load_tensors
 from training.control import Control
@@ -113,7 +114,7 @@ def test_where_it_goes_back_does_not_depend_on_when_numbers_were_fetched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
     usual = train(tmp_path, monkeypatch, fast_rates_fail)
-    monkeypatch.setattr(fit, "POLL_SECONDS", seconds)
+    monkeypatch.setattr(control_module, "POLL_SECONDS", seconds)
     assert_same_run(train(tmp_path, monkeypatch, fast_rates_fail), usual)
 
 
@@ -140,7 +141,7 @@ def test_a_checkpoint_a_person_asked_for_is_no_place_to_go_back_to(
 def test_an_endless_row_ends_at_exactly_its_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
-    monkeypatch.setattr(fit, "POLL_SECONDS", seconds)
+    monkeypatch.setattr(control_module, "POLL_SECONDS", seconds)
     # the row is over when the numbers are fetched at the epoch's end: it was too long all the same
     folder = train(tmp_path, monkeypatch, lambda session: 8 <= session.progress.step < 14, "loop.after_skips=stop")
     final = read_history(folder.events_file).final
@@ -191,7 +192,7 @@ def test_the_place_to_go_back_to_outlives_the_checkpoints_of_a_long_row(
 def test_a_stop_right_after_a_row_is_a_stop_where_the_run_went_back_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fit, "POLL_SECONDS", 1000.0)
+    monkeypatch.setattr(control_module, "POLL_SECONDS", 1000.0)
     usual = train(tmp_path, monkeypatch, fast_rates_fail)
     control = Control()
 

@@ -15,11 +15,12 @@ import torch
 
 from tests.training.commands import json_line
 from tests.training.tiny import tiny
+from training import control as control_module
 from training.cli import main
 from training.console import Console
 from training.control import Command, send
 from training.data import Data, MicroBatches
-from training.engine import fit, slow_counters
+from training.engine import slow_counters
 from training.engine import step_logger as record
 from training.engine.runs.hooks import Hooks
 from training.engine.runs.run import start_run
@@ -35,7 +36,7 @@ from training.runs.records.series import FLUSH_ROW, read_series
 def one_row_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a run that ends just after a row of telemetry."""
     monkeypatch.setattr(record, "ROW_SECONDS", 1e9)
-    monkeypatch.setattr(fit, "POLL_SECONDS", 1e9)
+    monkeypatch.setattr(control_module, "POLL_SECONDS", 1e9)
 
 
 def looks(folder: RunFolder) -> list[int]:

@@ -16,6 +16,7 @@ from training.config.rules.model_problems import model_problems, text_problems
 from training.config.rules.objective_problems import objective_problems
 from training.config.rules.optimizer_problems import optimizer_problems
 from training.config.rules.schedule_problems import schedule_problems
+from training.config.rules.slot_problems import slot_problems
 from training.config.rules.task import task_problems
 from training.config.run import SECTIONS, RunConfig, alternatives
 from training.config.sections.data.classes import class_problems
@@ -199,6 +200,7 @@ def cross_problems(config: RunConfig) -> list[Problem]:
         *optimizer_problems(config),
         *schedule_problems(config),
         *_loop_problems(config),
+        *slot_problems(config),
         *model_problems(config),
         *text_problems(config),
         *path_problems(config),

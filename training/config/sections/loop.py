@@ -30,6 +30,16 @@ class Loop(Section):
         ge=1,
         le=10**5,
     )
+    slots: int = advanced(
+        1,
+        "Batch slots",
+        "Cut each batch into so many parts of nearly equal size, each with dropout and batch normalization of its own (virtual ranks). "
+        "As many processes can share the steps, or any number that divides it, and each sees the same samples as one process would.",
+        also="data parallel, DDP, number of processes, multi-GPU, ghost batch norm",
+        unit="slots",
+        ge=1,
+        le=1024,
+    )
     clip_norm: float | None = setting(
         1.0,
         "Gradient clipping (norm)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Self
 
@@ -22,6 +23,7 @@ from training.data.augment import Augmenter
 from training.data.augment.draws import epoch_of_view
 from training.data.augment.mixing import mix_targets
 from training.data.batching.resident import Bounds, Notice, RawBatch, Resident
+from training.data.batching.slots import Piece, Slots
 from training.data.batching.streamed import BatchFeed
 from training.data.normalize import Normalization
 from training.data.source import Source
@@ -53,17 +55,32 @@ class MicroBatches:
 
     ``used_up`` turns true when the batch after the last is asked for: every batch was worked off, only the step remains.
     ``repeatable`` is made false by a step that failed when it may have changed some numbers already.
+
+    Where batches are cut into slots, ``pieces`` says of each which one it is, and ``begin`` is called before it is used.
     """
 
-    def __init__(self, samples: int, batches: int, stream: Iterator[Batch]) -> None:
+    def __init__(
+        self,
+        samples: int,
+        batches: int,
+        stream: Iterator[Batch],
+        pieces: Sequence[Piece] = (),
+        begin: Callable[[Piece], object] = lambda piece: None,
+    ) -> None:
         self.samples = samples
         self.batches = batches
         self.used_up = False
         self.repeatable = True
         self.stream = stream
+        self.pieces = pieces
+        self._begin = begin
 
     def __iter__(self) -> Iterator[Batch]:
-        yield from self.stream
+        if not self.pieces:
+            yield from self.stream
+        for piece, batch in zip(self.pieces, self.stream, strict=False):
+            self._begin(piece)
+            yield batch
         self.used_up = True
 
     def weight(self, weigh: Callable[[Tensor], int | Tensor] | None) -> int | Tensor:
@@ -73,6 +90,8 @@ class MicroBatches:
             return self.samples
         batches = list(self.stream)
         self.stream = iter(batches)
+        if not batches:  # all of its slots are another process's
+            return 0
         total = weigh(batches[0].targets)
         for batch in batches[1:]:
             total = total + weigh(batch.targets)
@@ -112,6 +131,9 @@ class Data:
         all in the next. Batches of evaluation have them as they are, and behind that, where there are several, these views."""
         self.compares_samples = False
         """Whether samples that lie side by side are compared: evaluation takes them in an order without meaning."""
+        self.slots = Slots()
+        self.begin_piece: Callable[[int, int, Piece], object] = lambda epoch, window, piece: None
+        """Called with epoch, window and piece before one is used, where batches are cut into slots."""
         self._seed = config.seed
         self._sampling = config.loader.sampling
         self._fixed_by = "" if isinstance(config.model, UserFile) else config.model.kind
@@ -139,12 +161,15 @@ class Data:
     def steps(self, epoch: int, start: int = 0) -> Iterator[MicroBatches]:
         """The windows of an epoch from number ``start`` on. What a window is left with is skipped at the next."""
         plan = self.plan
-        batches = self._batches("train", self._order(epoch), plan.bounds_from(start), epoch)
+        windows = self.slots.cut_steps(plan, start)
+        bounds = [piece.bounds for pieces in windows for piece in pieces] if windows else plan.bounds_from(start)
+        batches = self._batches("train", self._order(epoch), bounds, epoch)
         for step in range(start, plan.steps):
             last = step == plan.steps - 1
-            count = len(plan.batches_of(step)) if last else plan.accumulation
-            stream = islice(batches, count)
-            yield MicroBatches(plan.samples(step) if last else plan.samples_per_step, count, stream)
+            pieces = windows[step - start] if windows else ()
+            count = len(pieces) if windows else len(plan.batches_of(step)) if last else plan.accumulation
+            stream, begin = islice(batches, count), partial(self.begin_piece, epoch, step)
+            yield MicroBatches(plan.samples(step) if last else plan.samples_per_step, count, stream, pieces, begin)
             for _ in stream:
                 pass
 
@@ -156,10 +181,15 @@ class Data:
         self.evaluation_size = evaluation_size
 
     def rebuild_step(self, epoch: int, number: int) -> MicroBatches:
-        """The very window that training saw, read again without disturbing the pass that is under way."""
-        bounds = self.plan.batches_of(number)
-        batches = self._batches("look", self._order(epoch), bounds, epoch)
-        return MicroBatches(self.plan.samples(number), len(bounds), batches)
+        """The very window that training saw, in whichever process, read again without disturbing the pass that is under way."""
+        batches = self.plan.batches_of(number)
+        pieces = list(self.slots.of_all().cut(batches)) if self.slots.count > 1 else []
+        bounds = [piece.bounds for piece in pieces] or batches
+        stream, begin = (
+            self._batches("look", self._order(epoch), bounds, epoch),
+            partial(self.begin_piece, epoch, number),
+        )
+        return MicroBatches(self.plan.samples(number), len(bounds), stream, pieces, begin)
 
     def window_samples(self, epoch: int, number: int) -> Tensor:
         """int64 (n,): the samples of a window by their numbers in the dataset, in the order in which it has them."""
@@ -183,10 +213,11 @@ class Data:
             order = order[counter_rng.permutation(self._seed, 0, len(order), stream="compared")]
         return order
 
-    def evaluation_batches(self, part: str, start: int = 0) -> Iterator[Batch]:
-        """The samples of a part, never varied, in that order; without the first ``start``, where a batch begins."""
+    def evaluation_batches(self, part: str, start: int = 0, number: int = 0, of: int = 1) -> Iterator[Batch]:
+        """The samples of a part, never varied, in that order; without the first ``start``, where a batch begins. Of the batches that
+        are shared out among ``of`` processes those of the ``number``-th."""
         order, size = self.evaluation_order(part), self.evaluation_size
-        bounds = [(first, min(first + size, len(order))) for first in range(start, len(order), size)]
+        bounds = [(first, min(first + size, len(order))) for first in range(start, len(order), size)][number::of]
         return self._batches("evaluate", order, bounds, None)
 
     def training_samples(self, count: int) -> Iterator[Tensor]:
@@ -263,7 +294,7 @@ class Data:
         """How many batches are made at a time: as many as stay in a core's cache until they are used. One, where the
         others would lie at odd addresses, which differ with the place where a pass begins: a resumed run must compute on
         what an unbroken one computes on, to the bit."""
-        if not isinstance(self._feed, Resident) or not bounds:
+        if not isinstance(self._feed, Resident) or not bounds or self.slots.count > 1:
             return 1
         values = (bounds[0][1] - bounds[0][0]) * math.prod(self.facts.shape)
         if self.views > 1 or values * torch.float32.itemsize % ALIGNMENT:
@@ -287,7 +318,8 @@ class Data:
             return Batch(tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous(), raw.indices)
         targets = self._targets.index_select(0, raw.numbers) if raw.targets is None else raw.targets
         if facts.layout != "image":
-            self._refuse_other_shape(tuple(samples.shape[1:]))
+            if self._fixed_by and self.source.runs_own_code:
+                refuse_other_shape(tuple(samples.shape[1:]), tuple(facts.shape), self._fixed_by)
             return Batch(self.normalization.apply(samples), targets, raw.indices)
         views = [self._make_view(raw, targets, epoch) for epoch in epochs]
         images, targets, indices = views[0]
@@ -298,15 +330,6 @@ class Data:
             # Not contiguous(), which leaves one channel as it is, and convolutions take that for channels last.
             inputs = inputs.clone(memory_format=torch.contiguous_format)
         return Batch(inputs, targets, indices)
-
-    def _refuse_other_shape(self, shape: tuple[int, ...]) -> None:
-        """A person's ``collate_fn`` may give each batch a length of its own, of which only a person's own network knows."""
-        if self._fixed_by and self.source.runs_own_code and shape != tuple(self.facts.shape):
-            now, first = (" x ".join(map(str, each)) for each in (shape, self.facts.shape))
-            raise InputError(
-                f"model.kind: {self._fixed_by} takes samples of one size, but collate_fn made a batch of {now} and the first sample "
-                f"is {first}; pad all to one fixed length, or choose user_file."
-            )
 
     def _make_view(self, raw: RawBatch, targets: Tensor, epoch: int | None) -> tuple[Tensor, Tensor, Tensor]:
         """Normalized images (B, H, W, C) as the epoch shows them, with their targets and indices."""
@@ -324,3 +347,13 @@ class Data:
                 images, share = self._augment.mix(images[::2], images[1::2], indices, epoch)
                 targets = mix_targets(targets[::2], targets[1::2], share, len(self.facts.names))
         return images, targets, indices
+
+
+def refuse_other_shape(shape: tuple[int, ...], wanted: tuple[int, ...], network: str) -> None:
+    """A person's ``collate_fn`` may give each batch a length of its own, of which only a person's own network knows."""
+    if shape != wanted:
+        now, first = (" x ".join(map(str, each)) for each in (shape, wanted))
+        raise InputError(
+            f"model.kind: {network} takes samples of one size, but collate_fn made a batch of {now} and the first sample "
+            f"is {first}; pad all to one fixed length, or choose user_file."
+        )

@@ -46,7 +46,7 @@ def wants_cuda_graph(session: Session) -> bool:
         )
     if wanted == "auto":
         small = sum(parameter.numel() for parameter in session.parameters) < LAUNCH_BOUND
-        return nvidia and small and compiled != "model"
+        return nvidia and small and compiled != "model" and session.config.loop.slots == 1
     return wanted == "on"
 
 

@@ -195,7 +195,8 @@ def find_fitting_batches(session: Session, train_step: TrainStep) -> dict[str, i
         data.cut(finer, data.evaluation_size)
         try:
             whole = next(data.steps(progress.epoch, progress.window))
-            two = MicroBatches(whole.samples, 2, islice(iter(whole), 2))  # the second finds gradients in place
+            # The second finds gradients in place.
+            two = MicroBatches(whole.samples, 2, islice(iter(whole), 2), whole.pieces[:2])
             train_step(session, two, session.next_lr())
         except (RuntimeError, MemoryError) as error:
             if not ran_out_of_memory(error):

@@ -54,7 +54,8 @@ class RollBack:
         wanted, was done too often, or no checkpoint is left."""
         session, loop = self._session, self._session.config.loop
         count, factor = session.progress.roll_backs + 1, session.progress.rate_factor * loop.roll_back_factor
-        checkpoint = self._newest_before(row.first) if self._wanted and count <= MOST_ROLL_BACKS else None
+        wanted = self._wanted and count <= MOST_ROLL_BACKS and not session.ranks.rank
+        checkpoint = session.ranks.share(self._newest_before(row.first) if wanted else None)
         if checkpoint is None:
             raise row
         # Later checkpoints first: a kill in between must not leave the run to resume from what was given up.

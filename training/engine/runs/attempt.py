@@ -11,6 +11,7 @@ from typing import Any
 
 from training.checkpoints import CheckpointManager
 from training.config import RunConfig
+from training.control import StopRequested
 from training.data_report import DataReport
 from training.diagnosis import LiveDiagnosis
 from training.engine.assemble import assemble
@@ -21,6 +22,7 @@ from training.engine.fit import Loop
 from training.engine.gpu_search import describe_absence, explain_cpu
 from training.engine.machine import explain_shared_memory
 from training.engine.profiler import Profiler
+from training.engine.ranks.start import join_ranks, lead_ranks
 from training.engine.recovery.memory import OutOfMemory
 from training.engine.recovery.memory_watch import MemoryWatch, explain_vanished
 from training.engine.recovery.nonfinite import NonFiniteLog
@@ -65,10 +67,6 @@ SHOWN_LEFT_OUT = 20
 AT_ONCE = "Stopped at once, without saving."
 
 
-class StopRequested(Exception):
-    """The person asked for a stop while the data was still being prepared."""
-
-
 def run_attempt(
     folder: RunFolder,
     config: RunConfig,
@@ -84,8 +82,9 @@ def run_attempt(
     Raises InputError when the work cannot begin: a ``new`` folder is then removed, an old one is left what it was, and so is any that
     another process works on (RunBusyError).
     """
+    hooks = lead_ranks(folder, config, hooks, restore)
     try:
-        with RunWriter(folder, hooks) as writer:
+        with hooks.ranks.failures_told(), RunWriter(folder, hooks) as writer:
             writer.changes, writer.muted = changes, config.muted_findings
             session = _begin(writer, config, restore, new, source)
             if session is not None:
@@ -111,7 +110,8 @@ def _begin(
     before = writer.book.record.model_dump(include={"status", "reason", "advice", "fix", "ended"})
     try:
         writer.open()
-        return _prepare(writer, config, restore, source)
+        with writer.hooks.ranks.failures_told():
+            return _prepare(writer, config, restore, source)
     except KeyboardInterrupt:
         writer.emit(Stopped(step=writer.step, reason=AT_ONCE))
         return None
@@ -135,11 +135,7 @@ def _prepare(writer: RunWriter, config: RunConfig, restore: Restore | None, sour
     folder = writer.folder
 
     def report(phase: str, fraction: float | None) -> None:
-        writer.control.poll()
-        if writer.control.fault is not None:
-            raise writer.control.fault
-        if writer.control.stop:
-            raise StopRequested
+        writer.control.refuse_stop()
         writer.emit(PhaseChanged(phase=phase, fraction=fraction))
 
     report("preparing data", None)
@@ -147,8 +143,11 @@ def _prepare(writer: RunWriter, config: RunConfig, restore: Restore | None, sour
     loads = restore is not None and restore.checkpoint is not None
     if isinstance(restore, Branch | Resume):
         auto = replace(auto, normalization=read_normalization(config, restore.manifest))
-    code = _keep_code(folder, config, restore)
-    session = assemble(config, report, auto, writer.hooks.kept, loads, code, writer.hooks.fused)
+    ranks = writer.hooks.ranks
+    auto = ranks.share(auto)
+    with ranks.one_first():
+        code = writer.hooks.main or _keep_code(folder, config, restore)
+        session = assemble(config, report, auto, writer.hooks.kept, loads, code, writer.hooks.fused, ranks)
     try:
         require_data_of(session, writer.hooks.report)
         with explain_disk_errors(folder.data_file):
@@ -167,6 +166,7 @@ def _prepare(writer: RunWriter, config: RunConfig, restore: Restore | None, sour
         _note_environment(writer, session, restore, source)
         if isinstance(restore, Resume) and restore.beyond is not None:
             restore.findings.append(tell_rewind(writer.rewind(restore.beyond)))
+        join_ranks(session, writer)
         writer.hooks.ready(session)
     except BaseException:
         session.data.close()
@@ -220,7 +220,7 @@ def _work(writer: RunWriter, session: Session, restore: Restore | None) -> None:
     final: Event
     writer.book.session = session
     try:
-        with ExitStack() as closing:
+        with session.ranks.failures_told(), ExitStack() as closing:
             final = _train(writer, session, restore, closing)
     except KeyboardInterrupt:  # the second Ctrl+C: not even the step is finished
         final = Stopped(step=session.progress.step, reason=AT_ONCE)

@@ -9,6 +9,7 @@ from typing import Any
 from training.control import Control
 from training.data.prepared import PreparedData
 from training.embedded_config import EmbeddedConfig
+from training.engine.ranks.group import ALONE, Ranks
 from training.engine.session import Session
 from training.events import Event, Finding
 from training.runs.folder import RunFolder
@@ -24,7 +25,8 @@ class Hooks:
     address that it is copied to, "" for where it was copied to before or where the person has all runs copied. ``report``: whose data
     a new run must have, None for whatever it has. ``judge`` says what is doubtful about a new run, before its first step, ``compare`` of one that is complete. ``ready`` hears of
     the session when all is as the first step finds it. Without ``followed`` the run is sent to no tracker and copied nowhere, and the index of runs hears of it from who lists them. Of runs that are only timed: without ``saves`` no
-    checkpoint is written, and without ``fused`` the optimizer takes its foreach form."""
+    checkpoint is written, and without ``fused`` the optimizer takes its foreach form. ``ranks`` are the processes that share the run;
+    ``main`` is the run's own folder, for one that is not the first of them and writes beside it."""
 
     planned: Callable[[ResumePlan], None] = lambda sheet: None
     started: Callable[[RunFolder], None] = lambda folder: None
@@ -41,3 +43,5 @@ class Hooks:
     followed: bool = True
     saves: bool = True
     fused: bool = True
+    ranks: Ranks = ALONE
+    main: RunFolder | None = None

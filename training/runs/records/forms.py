@@ -20,7 +20,7 @@ from training.environment import fall_back
 Count = Annotated[int, Field(ge=0, le=1 << 53)]
 
 
-class _Record(BaseModel):
+class Record(BaseModel):
     """More entries than those named here may be in it."""
 
     model_config = ConfigDict(strict=True, extra="allow", frozen=True, ser_json_inf_nan="constants")
@@ -30,21 +30,21 @@ class _Record(BaseModel):
         return self.model_dump(exclude_unset=True)
 
 
-class BestCheckpoint(_Record):
+class BestCheckpoint(Record):
     metric: str
     value: float
     step: Count
     checkpoint: str | None = None
 
 
-class Parent(_Record):
+class Parent(Record):
     """What a branch began with; ``checkpoint`` is None where the parent had none yet."""
 
     run: str = ""
     checkpoint: str | None = None
 
 
-class StatusRecord(_Record):
+class StatusRecord(Record):
     """``status.json``. Times are seconds since 1970; ``status`` is "damaged" where neither it nor the run's configuration can be
     read, "" where there is neither."""
 
@@ -81,7 +81,7 @@ class StatusRecord(_Record):
         return fall_back(cls, value, validate, info)
 
 
-class SetAsideRecord(_Record):
+class SetAsideRecord(Record):
     """``set_aside.json``: the run went back to ``step`` at ``time``; what lies beside had come to ``reached``."""
 
     step: Count
@@ -89,7 +89,7 @@ class SetAsideRecord(_Record):
     time: float
 
 
-class TrashedPart(_Record):
+class TrashedPart(Record):
     """``part.json`` of a folder in the trash: ``content`` beside it is what lay in ``place`` of the run in ``run``."""
 
     run: str
@@ -98,7 +98,7 @@ class TrashedPart(_Record):
     title: str  # what it is: "steps 21 to 40"
 
 
-class ExchangePlan(_Record):
+class ExchangePlan(Record):
     """``unfinished.json``: the state ``source`` takes the run's place; ``files`` are those it has, ``keep`` whether the other
     state stays."""
 
@@ -107,12 +107,12 @@ class ExchangePlan(_Record):
     keep: bool
 
 
-class FileFacts(_Record):
+class FileFacts(Record):
     bytes: Count
     sha256: str
 
 
-class TrainedData(_Record):
+class TrainedData(Record):
     """What the network was trained on; with it lies ``training.facts.DataFacts``."""
 
     fingerprint: str
@@ -123,14 +123,14 @@ class TrainedData(_Record):
     std: list[float] = []
 
 
-class OptimizerForm(_Record):
+class OptimizerForm(Record):
     """How the optimizer computes: "fused", "foreach", "for-loop" ..."""
 
     implementation: str = ""
     device: str = ""
 
 
-class Manifest(_Record):
+class Manifest(Record):
     """``manifest.json`` of a checkpoint; None is what an earlier version did not say."""
 
     step: Count

@@ -1,0 +1,75 @@
+"""``--ranks``: a run that several processes share, and what each of them does."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from training.config import RunConfig
+from training.control import Control
+from training.errors import InputError
+from training.launch import torchrun
+from training.launch.share import describe_share, refuse_other_count
+from training.streams import say
+
+Train = Callable[[argparse.Namespace, Any], int]
+
+
+def train_in_ranks(arguments: argparse.Namespace, read: Callable[[], RunConfig], train: Train, new: bool) -> int:
+    """Train as the arguments say: here, in the processes that are to be started, or as one of those that were. ``read`` finds the run's
+    configuration, of a ``new`` run the one that it will have; ``train`` trains as the only process, or the first of several."""
+    if torchrun.world_size() > 1:
+        return _take_part(arguments, train)
+    count = arguments.ranks or 1
+    if count == "all":
+        count = _count_gpus()
+        if count == 1:
+            say("There is one GPU here, so one process trains.")
+    if count == 1:
+        return train(arguments, None)
+    torchrun.refuse_here()
+    config, words = read(), list(arguments.words)
+    if new and config.loop.slots == 1:
+        words += ["--set", f"loop.slots={count}"]
+        say(f"loop.slots = {count}: a batch of {describe_share(config.loop.batch_size, count)} samples.")
+    else:
+        refuse_other_count(config.loop.slots, count)
+    return torchrun.run_in_ranks(words, count)
+
+
+def _take_part(arguments: argparse.Namespace, train: Train) -> int:
+    from training.engine.ranks.follow import follow
+    from training.engine.ranks.group import JoinedRanks
+
+    if not torchrun.rank():
+        torchrun.tell_process()
+    ranks = JoinedRanks()
+    torchrun.call_when_orphaned(lambda: signal.raise_signal(signal.SIGTERM))
+    try:
+        if ranks.rank:
+            control = Control()
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, lambda _number, _frame: control.request_stop())
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            follow(ranks, control)
+            return 0
+        with ranks.failures_told():
+            return torchrun.end_with(train(arguments, ranks))
+    except InputError as error:
+        say(str(error))
+        return torchrun.end_with(error.exit_code)
+    finally:
+        ranks.leave()
+
+
+def _count_gpus() -> int:
+    import torch
+
+    count = torch.cuda.device_count()
+    if not count:
+        raise InputError(
+            "--ranks all: torch finds no GPU here.", "Give a number of processes to share the CPU, such as --ranks 2."
+        )
+    return count

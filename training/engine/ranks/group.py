@@ -1,0 +1,234 @@
+"""The processes of a run, and what they tell each other."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from training.errors import InputError, TrainingError
+from training.system.process import birth, machine
+
+Value = TypeVar("Value")
+
+SILENCE_SECONDS = 1800.0
+"""How long one may wait for another while all train, at the most: a slow disk that takes a checkpoint is waited for."""
+_LOOK_SECONDS = 0.02
+_WORDS_SECONDS = 3.0  # for the last words of one that fails
+
+
+class RankLost(TrainingError):
+    """Another process of the run has ended."""
+
+
+class Ranks:
+    """One process: alone, with nobody to wait for. Where there are several, ``JoinedRanks``."""
+
+    rank = 0
+    count = 1
+    local_rank = 0
+    local_count = 1
+
+    def add(self, tensor: Tensor) -> None:
+        """Put the sum over all ranks in the place of ``tensor``, which has the same shape everywhere."""
+
+    def agree(self, *values: int) -> tuple[int, ...]:
+        """The largest of each value over all ranks; no GPU is waited for."""
+        return values
+
+    def share(self, value: Value) -> Value:
+        """What rank 0 says; however long that takes it."""
+        return value
+
+    def gather(self, value: Value) -> list[Value]:
+        """What all ranks say, by their number."""
+        return [value]
+
+    @contextmanager
+    def one_first(self) -> Iterator[None]:
+        """What is inside is done by rank 0 first, then by the others: what it leaves on disk need not be made again."""
+        yield
+
+    def tell_failure(self, error: BaseException) -> None:
+        """Let the others know why this one ends, unless another one was first."""
+
+    @contextmanager
+    def failures_told(self) -> Iterator[None]:
+        """What is raised inside is told to the others."""
+        try:
+            yield
+        except BaseException as error:
+            self.tell_failure(error)
+            raise
+
+    def refuse_lost(self) -> None:
+        """Raise RankLost where another one has said that it fails, or its process is gone."""
+
+    def begin_together(self) -> None:
+        """From here on all ranks do the same at the same time, and answer each other at once."""
+
+    def watch(self, look: Callable[[], object]) -> None:
+        """``look`` is called while this one waits for another; what it raises ends the waiting."""
+
+    def choose_device(self, device: torch.device) -> torch.device:
+        """The one that this rank computes on, where ``device`` is what the settings mean."""
+        return device
+
+
+ALONE = Ranks()
+
+
+class JoinedRanks(Ranks):
+    """One of several processes that torchrun started. Numbers go through gloo on CPUs and NCCL on GPUs, other words through the store
+    that torchrun keeps, which nobody has to answer at once."""
+
+    _store: Any  # takes bytes, whatever its stub says
+
+    def __init__(self) -> None:
+        """Joins the others; raises InputError where they cannot be reached."""
+        from torch import distributed
+
+        self.rank, self.count = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+        self.local_rank = int(os.environ.get("LOCAL_RANK", "0"))
+        self.local_count = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+        backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+        os.environ.setdefault("NCCL_NVLS_ENABLE", "0")  # in-network sums differ from call to call
+        try:
+            distributed.init_process_group(backend, timeout=timedelta(seconds=SILENCE_SECONDS))
+        except (RuntimeError, ValueError) as error:
+            text = " ".join(str(error).split())
+            raise InputError(
+                f"Rank {self.rank} of {self.count} could not reach the others: {text}",
+                "Each process has to be able to open connections to the first one's machine (MASTER_ADDR, MASTER_PORT).",
+            ) from error
+        self._distributed: Any = distributed
+        self._store = distributed.distributed_c10d._get_default_store()
+        self._said = 0
+        self._together = False
+        self._look: Callable[[], object] = lambda: None
+        self._store.set(self._key(f"process {self.rank}"), pickle.dumps((machine(), os.getpid())))
+
+    def add(self, tensor: Tensor) -> None:
+        self._collect(lambda: self._distributed.all_reduce(tensor))
+
+    def agree(self, *values: int) -> tuple[int, ...]:
+        told = torch.tensor(values)
+        self._collect(lambda: self._distributed.all_reduce(told, self._distributed.ReduceOp.MAX))
+        return tuple(told.tolist())
+
+    def share(self, value: Value) -> Value:
+        if self._together:
+            told = self._pad(pickle.dumps(value) if self.rank == 0 else b"")
+            self._collect(lambda: self._distributed.broadcast(told, 0))
+            return value if self.rank == 0 else _unpack(told)
+        key = self._next_key()
+        if self.rank == 0:
+            self._store.set(key, pickle.dumps(value))
+            return value
+        return self._read(key)
+
+    def gather(self, value: Value) -> list[Value]:
+        if self._together:
+            told = self._pad(pickle.dumps(value))
+            found = [torch.empty_like(told) for _ in range(self.count)]
+            self._collect(lambda: self._distributed.all_gather(found, told))
+            return [_unpack(each) for each in found]
+        key = self._next_key()
+        self._store.set(f"{key} {self.rank}", pickle.dumps(value))
+        return [self._read(f"{key} {rank}") for rank in range(self.count)]
+
+    def begin_together(self) -> None:
+        self._together = True
+
+    @contextmanager
+    def one_first(self) -> Iterator[None]:
+        if self.rank:
+            self.share(None)
+        yield
+        if not self.rank:
+            self.share(None)
+
+    def tell_failure(self, error: BaseException) -> None:
+        if isinstance(error, RankLost):
+            return
+        text = error.message if isinstance(error, TrainingError) else f"{type(error).__name__}: {error}"
+        with suppress(RuntimeError):  # the store is gone, and with it whoever would read it
+            self._store.set(self._key(f"failed {self.rank}"), " ".join(text.split()))
+
+    def watch(self, look: Callable[[], object]) -> None:
+        self._look = look
+
+    def choose_device(self, device: torch.device) -> torch.device:
+        if device.type == "cuda":
+            device = torch.device("cuda", self.local_rank)
+            torch.cuda.set_device(device)
+        return device
+
+    def leave(self) -> None:
+        """Let go of the connections."""
+        if self._distributed.is_initialized():
+            self._distributed.destroy_process_group()
+
+    def _pad(self, told: bytes) -> Tensor:
+        """As long as the longest of all ranks, the true length before it."""
+        (most,) = self.agree(len(told))
+        return torch.frombuffer(bytearray(len(told).to_bytes(8) + told + bytes(most - len(told))), dtype=torch.uint8)
+
+    def _key(self, name: str) -> str:
+        return f"trainwright {name}"
+
+    def _next_key(self) -> str:
+        self._said += 1
+        return self._key(str(self._said))
+
+    def _read(self, key: str) -> Any:
+        while not self._store.check([key]):
+            self.refuse_lost()
+            self._look()
+            time.sleep(_LOOK_SECONDS)
+        return pickle.loads(self._store.get(key))  # of our own processes alone
+
+    def _collect(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except RuntimeError as error:
+            until = time.monotonic() + _WORDS_SECONDS
+            while time.monotonic() < until:
+                self.refuse_lost()
+                time.sleep(_LOOK_SECONDS)
+            text = " ".join(str(error).split())
+            raise RankLost(
+                f"The connection to another of the {self.count} processes broke: {text}",
+                "Resume to go on from the last checkpoint, in as many processes or in fewer.",
+            ) from error
+
+    def refuse_lost(self) -> None:
+        for rank in self._others:
+            if self._store.check([self._key(f"failed {rank}")]):
+                reason = self._store.get(self._key(f"failed {rank}")).decode()
+                raise RankLost(f"Rank {rank} of {self.count} failed: {reason}", "Resume once that is mended.")
+        for rank in self._others:
+            if not self._store.check([self._key(f"process {rank}")]):
+                continue
+            where, process = pickle.loads(self._store.get(self._key(f"process {rank}")))
+            if where == machine() and birth(process) is None:
+                raise RankLost(
+                    f"Rank {rank} of {self.count} (process {process}) has ended without a word: it was killed, or it crashed.",
+                    "Resume to go on from the last checkpoint. Where memory is short, use fewer processes; the log of that rank is in the run's folder.",
+                )
+
+    @property
+    def _others(self) -> Sequence[int]:
+        return [rank for rank in range(self.count) if rank != self.rank]
+
+
+def _unpack(told: Tensor) -> Any:
+    data = told.numpy().tobytes()
+    return pickle.loads(data[8 : 8 + int.from_bytes(data[:8])])  # of our own processes alone

@@ -1,0 +1,170 @@
+"""A step whose batches are cut into slots: what the slots of all processes come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from training.data import MicroBatches
+from training.data.batching.slots import Slots
+from training.engine.ranks.group import ALONE, Ranks
+
+BUCKET_BYTES = 25 << 20
+"""Gradients that are summed up in one go, as torch's DistributedDataParallel has them. The buckets are cut in the order of the
+parameters and never again, unlike its own, so that a resumed run adds up in the same order."""
+
+FINE, OUT_OF_MEMORY, FAILED = 0, 1, 2
+
+
+class SlotsOutOfMemory(RuntimeError):
+    """Another rank ran out of memory in this very step."""
+
+
+class SharedStep:
+    """Stands beside ``core.step.train_step``, which goes through this process's slots.
+
+    The gradient is the sum over all slots, since each loss is a share of the mean over the whole step. Batch norm's running statistics
+    become the mean of what each slot makes of those before the step, by its samples: the same in every number of processes.
+    """
+
+    def __init__(self, model: nn.Module, parameters: Sequence[nn.Parameter], slots: Slots, all_buffers: bool) -> None:
+        """``all_buffers``: a person's own network may change any buffer, others do so in their normalization alone."""
+        self._slots = slots
+        self._parameters = list(parameters)
+        self._ranks: Ranks = ALONE
+        self._buffers = [buffer for buffer in find_buffers(model, all_buffers) if buffer.numel()]
+        self._trained: tuple[bool, ...] = ()  # which parameters have a gradient, in any rank
+        self._is_due: Callable[[], bool] = lambda: False
+        self.due = False
+        """Whether rank 0 had waited long enough, when the last step was made, to look at what a person asks for."""
+        self.total = torch.zeros(())
+        """The loss of the last step, the mean over all samples."""
+        self._joined = False
+
+    def join(self, ranks: Ranks, is_due: Callable[[], bool]) -> None:
+        """From here on all ``ranks`` make each step together. ``is_due`` says, of the first of them, when it is time to look at requests."""
+        self._ranks, self._is_due = ranks, is_due
+
+    def begin(self, window: MicroBatches, loss: Callable[..., Tensor], batches: Iterable[Any]) -> tuple[Any, Any]:
+        """``loss`` and ``batches`` for the step, which are summed up over all processes once the last batch was worked off."""
+        first = self._parameters[0]
+        self.total = torch.zeros((), dtype=torch.promote_types(first.dtype, torch.float32), device=first.device)
+        self._joined = False
+
+        def note(*given: Any) -> Tensor:
+            part = loss(*given)
+            self.total = self.total + part.detach()
+            return part
+
+        return note, self._run(window, batches)
+
+    def weigh(self, window: MicroBatches, weight: int | Tensor) -> int | Tensor:
+        """The weight of all slots of a step, of that of this process's."""
+        if self._ranks.count == 1:
+            return weight
+        told = torch.as_tensor(weight, dtype=torch.float32, device=self._parameters[0].device).clone()
+        if window.samples < self._slots.count * self._slots.least:  # some process may have none
+            size, sides = self._ranks.agree(told.numel(), told.ndim)
+            told = told.expand(size).clone() if sides else told
+        self._ranks.add(told)
+        return told
+
+    def fail(self, error: Exception, out_of_memory: bool) -> None:
+        """Tell the others, who wait at the end of the step, that this process does not get there."""
+        if not self._joined and self._ranks.count > 1:
+            self._joined = True
+            if not out_of_memory:
+                self._ranks.tell_failure(error)
+            self._ranks.agree(OUT_OF_MEMORY if out_of_memory else FAILED, 0, 0)
+
+    def _run(self, window: MicroBatches, batches: Iterable[Any]) -> Iterator[Any]:
+        before = [buffer.clone() for buffer in self._buffers]
+        changes = [torch.zeros_like(buffer, dtype=torch.float32) for buffer in self._buffers]
+        sizes: dict[int, int] = {}
+        for piece in window.pieces:
+            sizes[piece.slot] = sizes.get(piece.slot, 0) + piece.end - piece.first
+        left = len(window.pieces)
+        for number, batch in enumerate(batches):
+            yield batch
+            left -= 1
+            slot = window.pieces[number].slot
+            if self._buffers and (not left or window.pieces[number + 1].slot != slot):
+                self._take_buffers(before, changes, sizes[slot] / window.samples)
+        window.used_up = False  # the gradients are not all there yet
+        self._join(before, changes)
+        window.used_up = True
+
+    @torch.no_grad()
+    def _take_buffers(self, before: list[Tensor], changes: list[Tensor], share: float) -> None:
+        """Add what a slot changed, and put back what the next one begins with."""
+        for buffer, old, change in zip(self._buffers, before, changes, strict=True):
+            change.add_(buffer - old, alpha=share)
+        torch._foreach_copy_(self._buffers, before)
+
+    @torch.no_grad()
+    def _join(self, before: list[Tensor], changes: list[Tensor]) -> None:
+        ranks = self._ranks
+        if ranks.count > 1:
+            self._join_gradients(changes)
+        for buffer, old, change in zip(self._buffers, before, changes, strict=True):
+            buffer.copy_(old + change if buffer.is_floating_point() else old + change.round().to(buffer.dtype))
+
+    def _join_gradients(self, changes: list[Tensor]) -> None:
+        ranks = self._ranks
+        trained = tuple(parameter.grad is not None for parameter in self._parameters)
+        self._joined = True
+        state, other, due = ranks.agree(FINE, trained != self._trained, not ranks.rank and self._is_due())
+        self.due = bool(due)
+        if state == OUT_OF_MEMORY:
+            raise SlotsOutOfMemory("another process of the run is out of memory")
+        if state == FAILED:
+            ranks.refuse_lost()
+        if other:
+            self._trained = tuple(map(bool, ranks.agree(*trained)))
+        for bucket in self._buckets():
+            flat = torch.cat([gradient.reshape(-1) for gradient in bucket])
+            ranks.add(flat)
+            _put(flat, bucket)
+        sums = torch.cat([self.total.reshape(1), *(change.reshape(-1).to(self.total.dtype) for change in changes)])
+        ranks.add(sums)
+        self.total = sums[0]
+        _put(sums[1:], changes)
+
+    def _buckets(self) -> Iterator[list[Tensor]]:
+        """The gradients that are summed up together; a parameter that only another process used has one of zeros."""
+        bucket: list[Tensor] = []
+        size = 0
+        for parameter, trained in zip(self._parameters, self._trained, strict=True):
+            if not trained:
+                continue
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+            gradient = parameter.grad
+            if bucket and (size >= BUCKET_BYTES or gradient.dtype != bucket[0].dtype):
+                yield bucket
+                bucket, size = [], 0
+            bucket.append(gradient)
+            size += gradient.nbytes
+        if bucket:
+            yield bucket
+
+
+def find_buffers(model: nn.Module, all_buffers: bool) -> list[Tensor]:
+    """Those of ``model`` that a forward pass in training changes."""
+    if all_buffers:
+        return list(model.buffers())
+    return [
+        buffer
+        for module in model.modules()
+        if getattr(module, "track_running_stats", False)
+        for buffer in module.buffers(recurse=False)
+    ]
+
+
+def _put(flat: Tensor, tensors: list[Tensor]) -> None:
+    parts = flat.split([tensor.numel() for tensor in tensors])
+    for tensor, part in zip(tensors, parts, strict=True):
+        tensor.copy_(part.view(tensor.shape))

@@ -1,0 +1,187 @@
+"""A run in several processes of this machine: torch's own launcher starts them, this process supervises it.
+
+``torch.distributed.run`` starts each process with the same words, and what they do differs by the numbers that it gives them. The first
+one is the run: it prints, and is told of Ctrl+C. What another one prints is in the folder of its own beside the run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from training.errors import InputError
+from training.streams import say
+from training.system.hardware import core_count
+from training.system.process import birth
+
+PLACE = "TRAINWRIGHT_RANKS"
+"""The variable that names the folder in which the first process, torch's launcher and we tell each other what exit codes cannot."""
+_CODE, _PROCESS, _RUN, _FAILED = "code", "process", "run", "failed.json"
+_PARENT_SECONDS = 0.5
+
+
+def world_size() -> int:
+    """How many processes torchrun started beside this one, with it; 1 where none did."""
+    return int(os.environ.get("WORLD_SIZE", "1")) if "TORCHELASTIC_RUN_ID" in os.environ else 1
+
+
+def rank() -> int:
+    """The number of this process among them."""
+    return int(os.environ.get("RANK", "0"))
+
+
+def refuse_here() -> None:
+    """Raise InputError on a system that torch's launcher does not work on."""
+    if os.name == "nt":
+        raise InputError(
+            "Several processes cannot share a run on Windows: torch has no NCCL there, and its launcher does not start.",
+            "Use Windows' Subsystem for Linux (WSL 2) or a machine with Linux.",
+        )
+
+
+def run_in_ranks(words: Sequence[str], count: int) -> int:
+    """``python -m training WORDS`` in ``count`` processes; returns the exit code."""
+    with tempfile.TemporaryDirectory(prefix="trainwright-ranks-") as name:
+        place = Path(name)
+        others = ",".join(f"{number}:3" for number in range(1, count))
+        command = [
+            sys.executable, "-m", "training.launch.torchrun", "--standalone", f"--nproc-per-node={count}", "--max-restarts=0",
+            "--local-addr=127.0.0.1", f"--log-dir={place / 'logs'}", f"--redirects={others}", "-m", "training", *words,
+        ]  # fmt: skip
+        environment = {
+            "GLOO_SOCKET_IFNAME": "lo0" if sys.platform == "darwin" else "lo",
+            "OMP_NUM_THREADS": str(max(1, (core_count() or 1) // count)),
+            **os.environ,
+            PLACE: name,
+        }
+        agent = subprocess.Popen(command, env=environment, start_new_session=True)
+        _forward_signals(agent, place)
+        agent.wait()
+        while (process := _read(place / _PROCESS)) and birth(
+            int(process)
+        ):  # torch's launcher was killed, the run was not yet
+            time.sleep(_PARENT_SECONDS)
+        code = _read(place / _CODE)
+        if code:
+            return int(code)
+        _say_lost(place, count)
+        return 1
+
+
+def tell(what: str, text: str) -> None:
+    """Let the supervising process know; nothing where there is none."""
+    if PLACE in os.environ:
+        with suppress(OSError):  # whoever supervises is gone, and its folder with it
+            (Path(os.environ[PLACE]) / what).write_text(text, encoding="utf-8")
+
+
+def tell_process() -> None:
+    """This is the process that prints, and hears of Ctrl+C."""
+    tell(_PROCESS, str(os.getpid()))
+
+
+def tell_run(folder: Path) -> None:
+    """Where the run is, should this process not live to tell how it ends."""
+    tell(_RUN, str(folder))
+
+
+def end_with(code: int) -> int:
+    """The exit code of a process that torchrun started: it takes all but 0 for a failure, ends the others and prints what nobody needs.
+    ``code`` goes to whoever supervises it."""
+    tell(_CODE, str(code))
+    return 0 if PLACE in os.environ or code in (0, 130) else code
+
+
+def call_when_orphaned(call: Callable[[], object]) -> None:
+    """``call`` once the process that started this one has ended, however that came."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_PARENT_SECONDS)
+        call()
+
+    threading.Thread(target=watch, name="watch parent", daemon=True).start()
+
+
+def _forward_signals(agent: subprocess.Popen[bytes], place: Path) -> None:
+    """What this process is told goes to the one that trains, which knows what to do; before there is one, all ends."""
+
+    def forward(number: int, _frame: Any) -> None:
+        process = _read(place / _PROCESS)
+        try:
+            os.kill(int(process) if process else agent.pid, number)
+        except ProcessLookupError:
+            return
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, forward)
+
+
+def _say_lost(place: Path, count: int) -> None:
+    """How the processes ended where the first one could not say."""
+    try:
+        failed = json.loads(_read(place / _FAILED))
+        who, code = failed["rank"], failed["code"]
+    except (ValueError, KeyError):
+        say("The processes of the run ended before it began.")
+        return
+    how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+    folder = _read(place / _RUN)
+    again = f" Resume it with: python -m training resume {Path(folder).name} --ranks {count}" if folder else ""
+    say(f"The run was cut off: rank {who} of {count} {how}.{again}")
+    log = failed.get("log") or ""
+    lines = _read(Path(log)).splitlines()[-5:] if log else []
+    for line in lines:
+        say(f"  {line}")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _launch(words: Sequence[str]) -> int:
+    """torch's launcher, quiet about what is told elsewhere, which ends the run where whoever supervises it is gone."""
+    import logging
+
+    from torch.distributed import run
+    from torch.distributed.elastic.multiprocessing.api import SignalException
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+
+    for name in ("torch.distributed.elastic", "torch.distributed.run"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    place = Path(os.environ[PLACE])
+
+    def stop_run() -> None:
+        process = _read(place / _PROCESS)
+        os.kill(int(process) if process else os.getpid(), signal.SIGTERM)
+
+    call_when_orphaned(stop_run)
+    try:
+        run.main(list(words))
+    except ChildFailedError as error:
+        number, failure = error.get_first_failure()
+        log = next(iter(sorted((place / "logs").glob(f"*/attempt_0/{number}/stderr.log"))), "")
+        tell(_FAILED, json.dumps({"rank": number, "code": failure.exitcode, "log": str(log)}))
+        return 1
+    except SignalException:
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_launch(sys.argv[1:]))
