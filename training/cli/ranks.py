@@ -28,7 +28,8 @@ def train_in_ranks(arguments: argparse.Namespace, read: Callable[[], RunConfig],
         if count == 1:
             say("There is one GPU here, so one process trains.")
     if count == 1:
-        return train(arguments, None)
+        code = train(arguments, None)
+        return torchrun.end_with(code) if torchrun.is_started() else code
     torchrun.refuse_here()
     config, words = read(), list(arguments.words)
     if new and config.loop.slots == 1:
