@@ -1,4 +1,4 @@
-"""Two machines that share this one's disk, and nothing else but a cable: network namespaces with a link between them, which can be cut."""
+"""Two machines that share this one's disk, and nothing else but a cable: network namespaces with a cable between them, which can be cut."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import secrets
 import shutil
 import subprocess
 from collections.abc import Sequence
+from typing import Any
 
 _NETWORK = "10.213.7"
 
@@ -17,9 +18,9 @@ def is_here() -> bool:
 
 
 class TwoMachines:
-    """Made when made; ``cut`` and ``mend`` the link, ``remove`` all of it."""
+    """Made when made; ``cut`` and ``mend`` the cable, ``remove`` all of it."""
 
-    link = "cable"
+    cable = "cable"
     """What each calls its end of it."""
 
     def __init__(self) -> None:
@@ -29,26 +30,26 @@ class TwoMachines:
         for name in self.names:
             _ip("netns", "add", name)
         one, other = self.names
-        _ip("link", "add", self.link, "netns", one, "type", "veth", "peer", "name", self.link, "netns", other)
+        _ip("link", "add", self.cable, "netns", one, "type", "veth", "peer", "name", self.cable, "netns", other)
         for name, address in zip(self.names, self.addresses, strict=True):
-            _ip("-n", name, "addr", "add", f"{address}/24", "dev", self.link)
+            _ip("-n", name, "addr", "add", f"{address}/24", "dev", self.cable)
             _ip("-n", name, "link", "set", "lo", "up")
         self.mend()
 
-    def start(self, machine: int, words: Sequence[str], **options: object) -> subprocess.Popen[str]:
-        """Begin a process on one of them."""
-        command = ["ip", "netns", "exec", self.names[machine], *words]
-        return subprocess.Popen(command, text=True, **options)  # type: ignore[call-overload, no-any-return]
+    def start(self, machine: int, words: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+        """Begin a process on one of them, which goes by a name of its own."""
+        named = ["unshare", "--uts", "sh", "-c", 'hostname "$0"; exec "$@"', self.names[machine]]
+        return subprocess.Popen(["ip", "netns", "exec", self.names[machine], *named, *words], **options)
 
     def cut(self) -> None:
         """Pull the cable."""
         for name in self.names:
-            _ip("-n", name, "link", "set", self.link, "down")
+            _ip("-n", name, "link", "set", self.cable, "down")
 
     def mend(self) -> None:
         """Put it back."""
         for name in self.names:
-            _ip("-n", name, "link", "set", self.link, "up")
+            _ip("-n", name, "link", "set", self.cable, "up")
 
     def remove(self) -> None:
         """Both are gone afterwards."""

@@ -23,18 +23,17 @@ _OPTIONS = {
 def keep_alive() -> None:
     """Have every TCP connection that this process has by now look after its other end: torch's libraries open them, and leave it at the
     system's two hours. Without effect on systems that do not list a process's open files."""
-    for name in _open_files():
-        with suppress(OSError):  # closed meanwhile, or no socket
-            with socket.socket(fileno=os.dup(int(name))) as one:
-                if one.type == socket.SOCK_STREAM and one.family in (socket.AF_INET, socket.AF_INET6):
-                    one.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-                    for option, value in _OPTIONS.items():
-                        if hasattr(socket, option):
-                            one.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    for number in _open_files():
+        with suppress(OSError), socket.socket(fileno=os.dup(number)) as one:  # closed meanwhile, or no socket
+            if one.type == socket.SOCK_STREAM and one.family in (socket.AF_INET, socket.AF_INET6):
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+                for option, value in _OPTIONS.items():
+                    if hasattr(socket, option):
+                        one.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
 
 
-def _open_files() -> list[str]:
+def _open_files() -> list[int]:
     for place in (Path("/proc/self/fd"), Path("/dev/fd")):
         with suppress(OSError):
-            return os.listdir(place)
+            return [int(file.name) for file in place.iterdir()]
     return []
