@@ -10,6 +10,7 @@ from training.config.paths import with_absolute_paths
 from training.errors import InputError
 from training.launch.plan import KINDS, Plan, check_cloud, check_slurm
 from training.launch.record import Launch, read_launch, script_of, write_launch
+from training.launch.share import refuse_other_count
 from training.launch.skypilot_task import write_skypilot_task
 from training.launch.slurm_script import write_slurm_script
 from training.launch.train_job import write_train_job
@@ -17,6 +18,7 @@ from training.runs.complete import explain_complete
 from training.runs.folder import RunFolder, create_run, explain_unwritable, refuse_removal
 from training.runs.kept_files import keep_files
 from training.system.atomic import write_text
+from training.toml_text import read_table
 
 NOT_BEGUN = "Not begun yet: it waits for its turn on the cluster."
 _WRITERS = {"slurm": write_slurm_script, "kubernetes": write_train_job, "skypilot": write_skypilot_task}
@@ -26,8 +28,8 @@ def make_launch(config: RunConfig, workspace: Path, plan: Plan) -> RunFolder:
     """A new run of ``config``, not begun, with the code and the exclude list that it names as they are now, and with the file for the
     cluster. Raises InputError, leaving nothing behind, where one of both cannot be."""
     check_plan(plan)
-    refuse_ranks(config, plan)
     config = parse_config(with_absolute_paths(config_data(config), Path.cwd()))
+    config = share_batches(config, plan.machines.world_size)
 
     def prepare(run: RunFolder) -> None:
         keep_files(run, config)
@@ -46,7 +48,7 @@ def launch_again(folder: RunFolder, plan: Plan) -> None:
     if complete := explain_complete(folder, None):
         raise InputError(complete)
     refuse_removal(folder)
-    refuse_ranks(folder.config(), plan)
+    refuse_other_count(folder.config().loop.slots, plan.machines.world_size)
     before = read_launch(folder)
     _write(folder, plan, before if before is not None and before.kind == plan.kind else None)
 
@@ -59,10 +61,15 @@ def check_plan(plan: Plan) -> None:
         check_cloud(plan.kind, plan.cloud, plan.machines)
 
 
-def refuse_ranks(config: RunConfig, plan: Plan) -> None:
-    """Raise InputError where ``config`` cannot be trained by so many processes."""
-    if plan.machines.world_size > 1:
-        raise InputError(f"{plan.machines}: this version trains by one process; ask for one node and one rank.")
+def share_batches(config: RunConfig, count: int) -> RunConfig:
+    """``config`` for ``count`` processes: as many slots of each batch where its own is but one. Raises InputError where so many cannot
+    share it."""
+    if config.loop.slots == 1 and count > 1:
+        data = config_data(config)
+        loop = {**read_table(data, "loop"), "slots": count}
+        return parse_config({**data, "loop": loop})
+    refuse_other_count(config.loop.slots, count)
+    return config
 
 
 def refuse_odd_path(folder: RunFolder, plan: Plan) -> None:
