@@ -219,3 +219,21 @@ def test_time_limits_are_read_as_slurm_reads_them() -> None:
     assert count_seconds("UNLIMITED") is None
     with pytest.raises(InputError, match="as Slurm does"):
         count_seconds("4h")
+
+
+def test_several_processes_share_each_batch(tmp_path: Path, capsys: Captured) -> None:
+    config = write_tiny(tmp_path)
+    assert main(["launch", config, "--slurm", "--nodes", "2", "--ranks", "2", "--workspace", str(tmp_path / "ws")]) == 0
+    assert "loop.slots = 4: a batch of 32 = 4 x 8 samples." in capsys.readouterr().err
+    (run,) = (tmp_path / "ws" / "runs").iterdir()
+    assert RunFolder(run).config().loop.slots == 4
+    assert "--nproc-per-node=2" in (run / "launch" / "slurm.sh").read_text(encoding="utf-8")
+    assert main(["launch", str(run), "--slurm", "--nodes", "1", "--ranks", "2"]) == 0
+    assert "cannot be shared out among 3 processes" in refuse(capsys, str(run), "--slurm", "--nodes", "3")
+
+
+def test_a_step_compiled_as_one_is_refused_before_it_is_submitted(tmp_path: Path, capsys: Captured) -> None:
+    config = write_tiny(tmp_path, "precision.compile=step")
+    told = refuse(capsys, config, "--slurm", "--nodes", "2", "--workspace", str(tmp_path / "ws"))
+    assert "precision.compile" in told
+    assert not [*(tmp_path / "ws").glob("runs/*")]
