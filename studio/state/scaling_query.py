@@ -10,11 +10,10 @@ from PySide6.QtCore import QObject, Signal
 
 from studio.engine.side_command import Answer, SideCommand
 from studio.services.settings import SettingsStore
+from studio.state.config_file import save_for_command
 from studio.state.drafts.draft import Draft
 from studio.state.where_it_runs import WhereItRuns
-from training.config import RunConfig, parse_config, save_config
-from training.config.files import config_data
-from training.config.paths import with_own_folder
+from training.config import RunConfig
 
 
 class ScalingQuery(QObject):
@@ -45,9 +44,9 @@ class ScalingQuery(QObject):
         self._measured = config, self._where.count
         self.words, self.problem, self.is_poor = "", "", False
         self._place = TemporaryDirectory(prefix="scaling-", ignore_cleanup_errors=True)
-        file = Path(self._place.name) / "configuration.toml"
-        save_config(parse_config(with_own_folder(config_data(config))), file)
+        file = save_for_command(config, Path(self._place.name))
         words = ["scaling", str(file), "--ranks", str(self._where.count), "--json", "--while-held"]
+        words += ["--workspace", self._place.name]  # whatever is left there goes with it
         self._command = SideCommand(self, self._settings.get().engine_python, words, self._on_end, hold=True)
         self.changed.emit()
 

@@ -108,7 +108,7 @@ MOMENTS: dict[str, Callable[[Event], bool]] = {
 @pytest.mark.parametrize(
     ("moment", "spare"),
     [
-        *((moment, 0) for moment in MOMENTS),
+        *(pytest.param(moment, 0, marks=() if moment == "checkpoint" else pytest.mark.slow) for moment in MOMENTS),
         *(
             pytest.param(moment, size, marks=pytest.mark.slow)
             for moment, size in zip(MOMENTS, [4096, 20480] * 3, strict=True)

@@ -31,7 +31,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return folder
 
 
-@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("every", [3, 1])
 @pytest.mark.parametrize(("what", "least"), [("step-00000016", 90), ("steps-17-24", 50)])
 def test_killed_at_its_file_operations_one_of_both_states_is_whole(
     tmp_path: Path, run: RunFolder, what: str, least: int, every: int

@@ -21,6 +21,7 @@ from training.config import RunConfig, save_config
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
 from training.runs.records.manifest import read_manifest
+from training.runs.records.ranks import read_ranks
 from training.runs.records.series import STEP_ROW, count_rows, read_series
 
 pytestmark = [pytest.mark.server, pytest.mark.timeout(900)]
@@ -121,6 +122,20 @@ def test_the_time_limit_cuts_a_run_which_goes_on_exactly(
         read_series(run.series_file)["loss"].tolist()
         == read_series(RunFolder(Path(alone["folder"])).series_file)["loss"].tolist()
     )
+
+
+def test_two_ranks_of_a_job_train_what_two_here_train(cluster: Slurm, shell: Shell, tmp_path: Path) -> None:
+    run = shell.submit(tiny("loop.epochs=4", "precision.threads=1"), "--ranks", "2")
+    wait_until(lambda: run.read_status().status == "completed" or not cluster.state(run.id), "the run's end")
+    shown = shell.show(run)
+    assert shown["status"] == "completed", log_of(run)
+    assert run.config().loop.slots == 2
+    record = read_ranks(run.path)
+    assert record is not None
+    assert len(record.ranks) == 2
+    here = [sys.executable, "-m", "training", "run", str(tmp_path / "config.toml"), "--ranks", "2", "--json"]
+    done = subprocess.run([*here, "--workspace", str(tmp_path / "here")], capture_output=True, text=True, check=True)
+    assert digests(shown) == digests(json.loads(done.stdout.strip().rpartition("\n")[2]))
 
 
 @pytest.mark.parametrize("nodes", [1, 2])

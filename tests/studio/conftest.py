@@ -18,6 +18,7 @@ from studio.engine import child
 from studio.engine.child import ChildLink
 from studio.engine.host import EngineHost
 from studio.engine.link import EngineChoice
+from studio.pages.evaluate.view import View
 from studio.services.app_settings import AppSettings
 from studio.services.background import Background
 from studio.services.garbage import GarbageCollector
@@ -76,7 +77,7 @@ def widgets_of_one_test(qapp: QApplication) -> Iterator[None]:
     collector = GarbageCollector()
     yield
     for widget in qapp.topLevelWidgets():
-        if isinstance(widget, MainWindow):
+        if isinstance(widget, MainWindow | View):  # a view that its page has put away has no parent to go with
             widget.deleteLater()
     qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     collector.collect()

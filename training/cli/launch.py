@@ -17,7 +17,6 @@ from training.launch import slurm
 from training.launch.making import launch_again, make_launch
 from training.launch.plan import KINDS, NOTICE_SECONDS, CloudWords, Kind, Plan, SlurmWords, plan_machines
 from training.launch.record import read_launch, script_of
-from training.launch.share import describe_share
 from training.launch.telling import record_launch
 from training.runs.folder import RunFolder
 from training.runs.workspace import find_run, parse_path
@@ -95,11 +94,7 @@ def _write(arguments: argparse.Namespace, kind: Kind, is_config: bool) -> RunFol
     plan = Plan(kind, machines, words, CloudWords(arguments.image or "", disk, runtime, arguments.accelerator or ""))
     if is_config:
         arguments.config = arguments.target
-        config = load_given(arguments)
-        folder = make_launch(config, workspace_of(arguments), plan)
-        if (slots := folder.config().loop.slots) != config.loop.slots:
-            say(f"loop.slots = {slots}: a batch of {describe_share(config.loop.batch_size, slots)} samples.")
-        return folder
+        return make_launch(load_given(arguments), workspace_of(arguments), plan)
     folder = find_run(arguments.target, workspace_of(arguments))
     launch_again(folder, plan)
     return folder

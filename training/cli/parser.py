@@ -96,10 +96,6 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--while-held", **_WHILE_HELD)
     option("--made", **_MADE)
 
-    told = "time some seconds of a run's steps in one process and in several: is it worth while to share it?"
-    option = add("scaling", "cli.scaling:scale", told, "config", "--ranks", "--set", "--trust", *_RECORDS)
-    option("--while-held", **_WHILE_HELD)
-
     option = add("check", "cli.check:check", "look for problems without training", "--set", "--trust", *_RECORDS)
     machine = f"{_SHARED['config']['help']}; without it the check is of this machine: torch, its devices, shared memory"
     option("config", nargs="?", metavar="CONFIG.toml", help=machine)
@@ -114,6 +110,10 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--out", metavar="NEW.toml", help="where --fix and --mute write: a file that is not there yet")
     learns = "train on some samples only, until they are known by heart (20 seconds at most); where that fails, try what may be the reason"
     option("--fit-one-batch", action="store_true", help=learns)
+
+    told = "time some seconds of a run's steps in one process and in several: is it worth while to share it?"
+    option = add("scaling", "cli.scaling:scale", told, "config", "--ranks", "--set", "--trust", *_RECORDS)
+    option("--while-held", **_WHILE_HELD)
 
     told = "write a checkpoint's model, or a run as a script, for use elsewhere"
     option = add("export", "cli.export:export", told, "--set", "--trust", *_RECORDS)

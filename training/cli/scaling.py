@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+from pathlib import Path
 
 from training.cli.options import load_given
 from training.cli.ranks import count_processes
@@ -12,6 +13,7 @@ from training.errors import InputError
 from training.laboratory.child import Interrupt, count_signals
 from training.laboratory.scaling import measure_scaling
 from training.launch.share import refuse_here, refuse_other_count
+from training.runs.folder import explain_unwritable
 from training.streams import print_json, say
 from training.system.held_input import call_at_its_end
 
@@ -27,9 +29,13 @@ def scale(arguments: argparse.Namespace) -> int:
         refuse_other_count(config.loop.slots, count)
     if arguments.while_held:
         call_at_its_end(lambda: os.kill(os.getpid(), signal.SIGTERM))
+    place = Path(arguments.workspace) if arguments.workspace else None
+    if place is not None:
+        with explain_unwritable(place):
+            place.mkdir(parents=True, exist_ok=True)
     interrupt = Interrupt()
     with count_signals(interrupt):
-        found = measure_scaling(config, count, interrupt, say)
+        found = measure_scaling(config, count, interrupt, say, place)
     if arguments.json:
         numbers = {"processes": count, "one": found.one, "all": found.all, "factor": found.factor, "share": found.share}
         print_json({**numbers, "poor": found.is_poor, "text": str(found)})

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from training.config import RunConfig
 from training.control import Command, send
-from training.errors import InputError, TrainingError, pluralize
+from training.errors import InputError, TrainingError
 from training.laboratory.child import Interrupt, Say, train
 from training.runs.folder import RunFolder, create_run
 from training.runs.records.history import History
@@ -61,32 +61,33 @@ class Scaling:
 
 
 def measure_scaling(
-    config: RunConfig, count: int, interrupt: Interrupt, say: Say = lambda words: None, python: str = ""
+    config: RunConfig, count: int, interrupt: Interrupt, say: Say = lambda words: None, place: Path | None = None
 ) -> Scaling:
-    """Train the model of ``config`` for some seconds in one process and in ``count``, each in a folder that is gone afterwards. Raises
-    TrainingError where it cannot be trained so, or ``interrupt`` asks for an end."""
+    """Train the model of ``config`` for some seconds in one process and in ``count``, each in a folder in ``place`` (the system's for temporary
+    files where there is none) that is gone afterwards. Raises TrainingError where it cannot be trained so, or ``interrupt`` asks for an end."""
     slots = config.loop.slots if config.loop.slots > 1 else count
-    one, _ = _time(config, 1, 1, interrupt, say, python)
-    together, device = _time(config, slots, count, interrupt, say, python)
+    one, _ = _time(config, 1, 1, interrupt, say, place)
+    together, device = _time(config, slots, count, interrupt, say, place)
     return Scaling(count, one, together, on_gpus="CPU" not in device)
 
 
-def _time(config: RunConfig, slots: int, count: int, interrupt: Interrupt, say: Say, python: str) -> tuple[float, str]:
+def _time(
+    config: RunConfig, slots: int, count: int, interrupt: Interrupt, say: Say, place: Path | None
+) -> tuple[float, str]:
     """Samples a second, and on what."""
-    say(f"Timing {pluralize(count, 'process')} …" if count == 1 else f"Timing {count} processes …")
-    with TemporaryDirectory(prefix="trainwright-", ignore_cleanup_errors=True) as place:
-        run = create_run(Path(place), _let_go_on(config, slots))
+    processes = "one process" if count == 1 else f"{count} processes"
+    say(f"Timing {processes} …")
+    with TemporaryDirectory(prefix="trainwright-", dir=place, ignore_cleanup_errors=True) as folder:
+        run = create_run(Path(folder), _let_go_on(config, slots))
         watch = _Watch(run)
         options = ("--made", "--ranks", str(count))
-        ended = train(run, lambda words: None, interrupt, look=watch.look, options=options, python=python)
+        ended = train(run, lambda words: None, interrupt, look=watch.look, options=options)
         if interrupt.asked:
             raise InputError("The timing was ended before it was done.")
         rates = watch.read_rates()
         if not watch.is_done or not rates:
             words = ended.words.splitlines()[-1].strip() if ended.words else f"It ended with exit code {ended.code}."
-            raise TrainingError(
-                f"It could not be timed in {'one process' if count == 1 else f'{count} processes'}: {words}"
-            )
+            raise TrainingError(f"It could not be timed in {processes}: {words}")
         return median(rates), watch.device
 
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from training.config import RunConfig, parse_config
+from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import config_data
 from training.config.paths import with_absolute_paths
 from training.errors import InputError
 from training.launch.plan import KINDS, Plan, check_cloud, check_slurm
 from training.launch.record import Launch, read_launch, script_of, write_launch
-from training.launch.share import refuse_other_count
+from training.launch.share import describe_share, refuse_other_count
 from training.launch.skypilot_task import write_skypilot_task
 from training.launch.slurm_script import write_slurm_script
 from training.launch.train_job import write_train_job
 from training.runs.complete import explain_complete
 from training.runs.folder import RunFolder, create_run, explain_unwritable, refuse_removal
 from training.runs.kept_files import keep_files
+from training.streams import say
 from training.system.atomic import write_text
-from training.toml_text import read_table
+from training.toml_text import Toml
 
 NOT_BEGUN = "Not begun yet: it waits for its turn on the cluster."
 _WRITERS = {"slurm": write_slurm_script, "kubernetes": write_train_job, "skypilot": write_skypilot_task}
@@ -29,7 +30,7 @@ def make_launch(config: RunConfig, workspace: Path, plan: Plan) -> RunFolder:
     cluster. Raises InputError, leaving nothing behind, where one of both cannot be."""
     check_plan(plan)
     config = parse_config(with_absolute_paths(config_data(config), Path.cwd()))
-    config = share_batches(config, plan.machines.world_size)
+    config = with_slots(config, plan.machines.world_size)
 
     def prepare(run: RunFolder) -> None:
         keep_files(run, config)
@@ -61,15 +62,16 @@ def check_plan(plan: Plan) -> None:
         check_cloud(plan.kind, plan.cloud, plan.machines)
 
 
-def share_batches(config: RunConfig, count: int) -> RunConfig:
-    """``config`` for ``count`` processes: as many slots of each batch where its own is but one. Raises InputError where so many cannot
-    share it."""
-    if config.loop.slots == 1 and count > 1:
-        data = config_data(config)
-        loop = {**read_table(data, "loop"), "slots": count}
-        return parse_config({**data, "loop": loop})
-    refuse_other_count(config.loop.slots, count)
-    return config
+def with_slots(config: RunConfig, count: int) -> RunConfig:
+    """``config`` with batches that ``count`` processes can share: cut into so many slots where they are not cut yet. Raises InputError
+    where they are cut otherwise, or cannot be."""
+    if config.loop.slots > 1 or count == 1:
+        refuse_other_count(config.loop.slots, count)
+        return config
+    say(f"loop.slots = {count}: a batch of {describe_share(config.loop.batch_size, count)} samples.")
+    data: dict[str, Toml] = dict(config_data(config))
+    apply_overrides(data, [f"loop.slots={count}"])
+    return parse_config(data)
 
 
 def refuse_odd_path(folder: RunFolder, plan: Plan) -> None:

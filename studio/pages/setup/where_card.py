@@ -36,6 +36,7 @@ _SHARED = "Each step is shared out: a batch of {share} samples, cut into {slots}
 _LONG = 1800.0  # seconds of a run before which it is worth while to measure
 _UNKNOWN = "How fast that is has not been measured."
 _MEASURE = "Train some seconds in one process, then in all, and tell how much faster that is; nothing is kept"
+_SLURM = "Write a script with which a cluster's Slurm trains these settings"
 _QUEUED = "Runs of the queue are trained in one process."
 _ON_GPUS, _ON_CPU = "Each GPU has a process of its own.", "They share the CPU's cores."
 
@@ -68,6 +69,8 @@ class WhereCard(Card):
         self.measured = label("", "help", wrap=True)
         self._speed = in_widget(hbox(self.measure, (self.measured, 1), spacing=SPACING.s))
         self.add(self._speed)
+        self.slurm = button("Slurm script …", variant="ghost", tooltip=_SLURM, clicked=self._on_slurm)
+        self.add_action(self.slurm)
         self._run_time: RunTime | None = None
         self._is_showing = False
         self.scaling.changed.connect(self._show_speed)
@@ -81,6 +84,7 @@ class WhereCard(Card):
 
     def focus_widgets(self) -> Iterator[QWidget]:
         """What Tab visits, in order."""
+        yield self.slurm
         yield from self.choice.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
         yield from (self.number, self.fix, self.measure)
 
@@ -128,6 +132,16 @@ class WhereCard(Card):
         if self._run_time is None or self._run_time.seconds < _LONG:
             return _UNKNOWN
         return f"{_UNKNOWN} In one process the run takes {self._run_time}: measure before it begins."
+
+    @Slot()
+    def _on_slurm(self) -> None:
+        from studio.pages.setup.slurm_dialog import SlurmDialog  # which few people need
+
+        config = self._context.draft.config()
+        if config is None:
+            self._context.draft.touched.demand()
+        else:
+            SlurmDialog(self._context, config, self.window()).open()
 
     @Slot()
     def _on_measure(self) -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import some_of
 from tests.reliability.hostile.checkpoints import EXPORTED, MANIFESTS, WEIGHTS
 from tests.reliability.hostile.material import Run, copy_run
-from tests.reliability.hostile.trial import attempt, guarded, some_of
+from tests.reliability.hostile.trial import attempt, guarded
 
 pytestmark = pytest.mark.timeout(120)
 

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import some_of
 from tests.reliability.hostile.configs import CONFIGS, ORDINARY, OVERRIDES
-from tests.reliability.hostile.trial import attempt, guarded, some_of
+from tests.reliability.hostile.trial import attempt, guarded
 
 pytestmark = pytest.mark.timeout(60)
 
 
-@pytest.mark.parametrize("name", some_of(CONFIGS, 2))
+@pytest.mark.parametrize("name", some_of(CONFIGS, 5))
 def test_a_hostile_configuration_is_one_sentence(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, workspace = tmp_path / "here", tmp_path / "workspace"
     folder.mkdir()

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import some_of
 from tests.reliability.hostile.datasets import IDX, PICTURES
-from tests.reliability.hostile.trial import attempt, guarded, some_of
+from tests.reliability.hostile.trial import attempt, guarded
 
 pytestmark = [
     pytest.mark.timeout(120),

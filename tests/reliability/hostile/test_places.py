@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import some_of
 from tests.reliability.hostile.material import Run
-from tests.reliability.hostile.trial import attempt, some_of
+from tests.reliability.hostile.trial import attempt
 from training.errors import InputError
 from training.runs.folder import RunFolder, delete_run
 from training.runs.index import Index

@@ -7,9 +7,10 @@ from contextlib import suppress
 
 import pytest
 
+from tests.cases import some_of
 from tests.reliability.hostile.material import Run
 from tests.reliability.hostile.run_folders import PLACES, RECORDS, TEXTS
-from tests.reliability.hostile.trial import attempt, some_of
+from tests.reliability.hostile.trial import attempt
 from training.control import Command, send
 from training.errors import InputError
 from training.runs.folder import RunFolder, owner_of

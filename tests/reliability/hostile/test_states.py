@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.cases import some_of
 from tests.reliability.hostile.material import Run
 from tests.reliability.hostile.states import DAMAGED, STATES
-from tests.reliability.hostile.trial import attempt, some_of
+from tests.reliability.hostile.trial import attempt
 
 pytestmark = pytest.mark.timeout(120)
 

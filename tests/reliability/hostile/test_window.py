@@ -10,10 +10,10 @@ pytest.importorskip("PySide6")
 
 from studio.engine.monitor import RunMonitor
 from studio.state.drafts.draft import Draft
+from tests.cases import some_of
 from tests.reliability.hostile.configs import CONFIGS
 from tests.reliability.hostile.material import Run
 from tests.reliability.hostile.run_folders import PLACES, RECORDS, TEXTS
-from tests.reliability.hostile.trial import some_of
 from training.errors import InputError
 
 pytestmark = pytest.mark.timeout(60)

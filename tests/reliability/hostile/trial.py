@@ -12,20 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from training.cli import main
 
 # What a terminal would obey, and what turns the direction of writing; a new line is the only exception.
 OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 LONGEST = 2100
-
-
-def some_of(corpus: Iterable[str], every: int) -> list[Any]:
-    """All names of ``corpus`` for ``--run-slow``; each ``every``-th of them for every run of the tests."""
-    return [
-        pytest.param(name, marks=() if number % every == 0 else pytest.mark.slow) for number, name in enumerate(corpus)
-    ]
 
 
 def some_pairs(rows: Iterable[Any], columns: Iterable[Any], every: int) -> list[tuple[Any, Any]]:

@@ -80,7 +80,7 @@ def test_what_was_measured_is_shown_until_the_settings_are_others(
     press(page, "Several processes")
     page.where.measure.click()
     assert commands[0].words[0] == "scaling"
-    assert commands[0].words[2:] == ["--ranks", "2", "--json", "--while-held"]
+    assert commands[0].words[2:6] == ["--ranks", "2", "--json", "--while-held"]
     assert page.where.measure.text() == "Cancel"
     commands[0].told(Answer(0, json.dumps({"text": "1.7 x of one process", "poor": False}), ""))
     assert page.where.measured.text() == "1.7 x of one process"

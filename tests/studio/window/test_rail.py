@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QToolButton
 from pytestqt.qtbot import QtBot
@@ -104,6 +105,7 @@ def test_the_code_has_room_for_its_lines_in_the_smallest_window(qtbot: QtBot, co
     qtbot.waitUntil(lambda: page.code.isVisible() and page.code.editor.viewport().width() > 350)
 
 
+@pytest.mark.slow
 def test_text_of_another_size_lets_the_width_choose_again(
     qtbot: QtBot, qapp: QApplication, context: AppContext
 ) -> None:

@@ -108,6 +108,7 @@ def test_a_run_whose_engine_is_gone_is_offered_the_one_in_use(
     assert python not in [choice.python for choice in choices]
 
 
+@pytest.mark.slow
 def test_the_engine_of_the_next_run_is_chosen_beside_start(
     qtbot: QtBot, context: AppContext, few_pythons: None, tmp_path: Path
 ) -> None:

@@ -95,6 +95,7 @@ def test_a_unet_is_exported_as_a_program(target: str, tmp_path: Path) -> None:
     assert proof.max_difference < 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["segmentation", "labels"])
 def test_however_they_are_supplied_the_run_is_the_same(kind: str, tmp_path: Path) -> None:
     sections = dataset(kind, tmp_path / "data")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.cases import first_of
 from tests.training.catalog.whole_way import export, train_and_resume
 from training.catalog import MODELS
 from training.config import RunConfig, parse_config
@@ -88,10 +89,7 @@ def test_every_row_has_a_small_form() -> None:
     assert {row.kind for row in MODELS} == set(SMALL)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [pytest.param(kind, marks=pytest.mark.slow) if kind == "torchvision_segmentation" else kind for kind in SMALL],
-)
+@pytest.mark.parametrize("kind", first_of(SMALL))
 def test_trains_and_goes_on_to_the_same_bits(kind: str, tmp_path: Path) -> None:
     side = 32 if kind in ("torchvision", "timm", "torchvision_segmentation") else 16
     last = train_and_resume(small(kind, tmp_path, side), tmp_path / "runs", step=1)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import first_of
 from tests.training.catalog.task_samples import small
 from tests.training.catalog.whole_way import export, train_and_resume
 from training.catalog import OBJECTIVES
@@ -66,7 +67,7 @@ def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(start_run(small("classification", folder, "model.hidden=[32, 32]"), folder).folder)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", first_of(FORMS))
 def test_trains_and_goes_on_to_the_same_bits(form: str, teacher: Path, tmp_path: Path) -> None:
     kind = form.partition(",")[0]
     config = small(kind, tmp_path / "data", *FORMS[form], teacher=teacher)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.cases import first_of
 from tests.training.data.conftest import MakeConfig
 from training.config import RunConfig
 from training.core import counter_rng
@@ -126,7 +127,7 @@ def test_evaluation_keeps_the_order_and_varies_nothing(shapes: RunConfig) -> Non
     assert [len(batch.targets) for batch in prepare(sized, CPU).evaluation_batches("validation")] == [7, 7, 7, 5]
 
 
-@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.parametrize("workers", first_of([2, 0, 1]))
 def test_streamed_is_resident_bit_for_bit(make_config: MakeConfig, dataset: dict[str, Any], workers: int) -> None:
     """Whole epochs, an epoch from its middle, an epoch left in its middle, and validation in between."""
     loop = {"batch_size": 8, "accumulation": 2}

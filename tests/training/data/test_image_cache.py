@@ -276,6 +276,7 @@ def trained(folder: Path, capsys: pytest.CaptureFixture[str], *settings: str) ->
     return hashlib.sha256(weights).hexdigest(), report["batches"], titles
 
 
+@pytest.mark.slow
 def test_the_weights_are_the_same_with_it_and_without(
     folder: Path, wish: CacheWish, capsys: pytest.CaptureFixture[str]
 ) -> None:

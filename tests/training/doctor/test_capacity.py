@@ -18,10 +18,10 @@ from training.config.files import config_data
     ("overrides", "found"),
     [
         (("model.hidden=[]",), True),
-        (("model.hidden=[2]",), True),
-        (("model.hidden=[1, 64]", "dataset.kind=blobs"), True),
-        (("model.hidden=[]", "dataset.kind=blobs"), False),
-        (("model.hidden=[16, 16]",), False),
+        pytest.param(("model.hidden=[2]",), True, marks=pytest.mark.slow),
+        pytest.param(("model.hidden=[1, 64]", "dataset.kind=blobs"), True, marks=pytest.mark.slow),
+        pytest.param(("model.hidden=[]", "dataset.kind=blobs"), False, marks=pytest.mark.slow),
+        pytest.param(("model.hidden=[16, 16]",), False, marks=pytest.mark.slow),
     ],
 )
 def test_a_network_without_the_units_that_it_needs(overrides: tuple[str, ...], found: bool) -> None:

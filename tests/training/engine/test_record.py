@@ -22,6 +22,7 @@ from training.control import Command, send
 from training.data import Data, MicroBatches
 from training.engine import slow_counters
 from training.engine import step_logger as record
+from training.engine.ranks.group import ALONE
 from training.engine.runs.hooks import Hooks
 from training.engine.runs.run import start_run
 from training.errors import TrainingError, format_bytes
@@ -121,7 +122,11 @@ def test_gpu_memory_is_written_down_as_torch_tells_it(
     assert describe_gpu_memory(rows[-1]) == ""
 
     session = SimpleNamespace(
-        device=torch.device("cuda", 0), progress=SimpleNamespace(step=24), data=SimpleNamespace(waited=0.0), watches=()
+        device=torch.device("cuda", 0),
+        progress=SimpleNamespace(step=24),
+        data=SimpleNamespace(waited=0.0),
+        watches=(),
+        ranks=ALONE,
     )
     folder.telemetry_file.unlink()
     written = iter((2**20, 6 * 2**20))

@@ -61,6 +61,7 @@ def test_a_kind_that_makes_no_sense_here_is_refused_with_the_reason(kind: str) -
         install_from(Server(address="http://127.0.0.1:1"), kind, Machine("linux", "x86_64"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "torch", "cuda", "hip"),
     [

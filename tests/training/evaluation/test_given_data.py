@@ -51,12 +51,12 @@ def runs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunF
         ("images", "images"),
         ("table class", "table.csv"),
         ("tasks", "table.csv"),
-        ("mask", "masks"),
-        ("tokens", "text.txt"),
-        ("idx", "idx"),
-        ("npz", "rows.npz"),
-        ("image table", "images.csv"),
-        ("ranked table", "ranked.csv"),
+        pytest.param("mask", "masks", marks=pytest.mark.slow),
+        pytest.param("tokens", "text.txt", marks=pytest.mark.slow),
+        pytest.param("idx", "idx", marks=pytest.mark.slow),
+        pytest.param("npz", "rows.npz", marks=pytest.mark.slow),
+        pytest.param("image table", "images.csv", marks=pytest.mark.slow),
+        pytest.param("ranked table", "ranked.csv", marks=pytest.mark.slow),
     ],
 )
 def test_the_run_s_own_files_give_the_same_answers(

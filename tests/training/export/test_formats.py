@@ -49,9 +49,9 @@ def facts_in(folder: Path) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("run", "to"),
     [
-        *(("spiral", to) for to in FORMATS),
         ("images", "safetensors"),
-        ("images", "onnx"),
+        pytest.param("images", "onnx", marks=pytest.mark.slow),
+        *(pytest.param("spiral", to, marks=pytest.mark.slow) for to in FORMATS),
         *(pytest.param("resnet", to, marks=pytest.mark.slow) for to in ("torch-export", "onnx")),
     ],
 )

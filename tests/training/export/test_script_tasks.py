@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.cases import first_of
 from tests.training.export.conftest import CPU, Train
 from tests.training.export.test_script import assert_same_run, check_source, export, train_by_script
 from training.config import RunConfig, apply_overrides, parse_config
@@ -129,7 +130,7 @@ def assert_same_score(checkpoint: Path, printed: str) -> None:
     assert float(found[2]) == pytest.approx(wanted, abs=0.51 * 10**-digits)
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", first_of(TASKS))
 def test_rows_of_a_table(
     task: str, table: Path, train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -79,7 +79,13 @@ def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
     return one.keys() == other.keys() and all(one[name].equal(other[name]) for name in one)
 
 
-@pytest.mark.parametrize(("change", "where"), [(each, ("import", "build")[i % 2]) for i, each in enumerate(MODES)])
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        pytest.param(change, ("import", "build")[number % 2], marks=() if number < 2 else pytest.mark.slow)
+        for number, change in enumerate(MODES)
+    ],
+)
 def test_modes_are_put_back(tmp_path: Path, capsys: Captured, change: str, where: str) -> None:
     plain = trained(tmp_path, PLAIN, capsys, "plain")
     known = modes()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.cases import first_of
 from tests.training.commands import Captured, json_line
 from tests.training.tiny import write_idx
 from training.cli import main
@@ -129,15 +130,7 @@ def sets(row: Preset, tmp_path: Path) -> list[str]:
     return [*(word for text in texts for word in ("--set", text)), *agreed]
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        pytest.param(
-            row, marks=[pytest.mark.slow] if row.name in ("vit", "resnet", "cifar10", "gpt") else [], id=row.name
-        )
-        for row in PRESETS
-    ],
-)
+@pytest.mark.parametrize("row", first_of(PRESETS, 2), ids=lambda row: row.name)
 def test_a_preset_trains_and_goes_on(row: Preset, tmp_path: Path, capsys: Captured) -> None:
     if row.name == "vit":
         pytest.importorskip("timm")

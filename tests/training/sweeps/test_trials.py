@@ -116,6 +116,7 @@ def test_an_interrupted_worker_leaves_its_trial_to_the_next(tmp_path: Path) -> N
     assert tell_trials(sweep) == tell_trials(unbroken)
 
 
+@pytest.mark.slow
 def test_a_trial_of_several_seeds_counts_by_their_mean_and_goes_on_where_it_was(tmp_path: Path) -> None:
     asked: dict[str, Any] = {
         "varied": ["optimizer.lr=1e-6|3e-2|2e-6"],

@@ -36,6 +36,7 @@ from training.tutorial.script import write_short_script
 SPIRAL = ("model.dropout=0", "loop.epochs=12", "precision.device=cpu")
 
 
+@pytest.mark.slow
 def test_trains_as_well_as_the_run(tmp_path: Path) -> None:
     script = write(tiny(*SPIRAL), tmp_path / "out")
     assert not complaints(script)
@@ -45,6 +46,7 @@ def test_trains_as_well_as_the_run(tmp_path: Path) -> None:
     assert min(found) - spread - 0.05 <= best_metric(run(script)) <= max(found) + spread + 0.05
 
 
+@pytest.mark.slow
 def test_of_several_targets_trains_as_well_as_the_run(tmp_path: Path) -> None:
     config = write_trees(tmp_path, "objective.weights=[1, 2, 0.5, 1]", *SPIRAL)
     script = write(config, tmp_path / "out")
