@@ -84,10 +84,13 @@ def digests(record: Mapping[str, Any]) -> dict[str, str]:
     return {name: facts.sha256 for name, facts in manifest.files.items()}
 
 
-def test_the_time_limit_cuts_a_run_which_goes_on_exactly(cluster: Slurm, shell: Shell, tmp_path: Path) -> None:
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_the_time_limit_cuts_a_run_which_goes_on_exactly(
+    nodes: int, cluster: Slurm, shell: Shell, tmp_path: Path
+) -> None:
     """Slurm looks at time limits twice a minute: three minutes of which two are notice leave half a minute to train."""
     config = tiny(*SLOW, "loop.epochs=40", "checkpoints.every_steps=100")
-    run = shell.submit(config, "--time", "3", "--notice", "115")
+    run = shell.submit(config, "--time", "3", "--notice", "115", "--nodes", str(nodes))
     assert shell.show(run)["launch"]["jobs"][0]["state"] in ("PENDING", "RUNNING")
     uncut = [
         sys.executable,
@@ -98,7 +101,8 @@ def test_the_time_limit_cuts_a_run_which_goes_on_exactly(cluster: Slurm, shell: 
         "--workspace",
         str(tmp_path / "uncut"),
     ]
-    beside = subprocess.Popen([*uncut, "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    shared = ["--ranks", "2"] if nodes == 2 else []
+    beside = subprocess.Popen([*uncut, *shared, "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     wait_until(lambda: run.read_status().status == "stopped" and count_steps(run) > 0, "the end of its first turn")
     reason = shell.show(run)["reason"]
     assert reason.startswith("The time of Slurm job"), log_of(run)
@@ -134,8 +138,9 @@ def test_two_ranks_of_a_job_train_what_two_here_train(cluster: Slurm, shell: She
     assert digests(shown) == digests(json.loads(done.stdout.strip().rpartition("\n")[2]))
 
 
-def test_a_job_is_canceled_at_work_and_the_run_resumes(cluster: Slurm, shell: Shell) -> None:
-    run = shell.submit(tiny(*ENDLESS))
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_a_job_is_canceled_at_work_and_the_run_resumes(nodes: int, cluster: Slurm, shell: Shell) -> None:
+    run = shell.submit(tiny(*ENDLESS), "--nodes", str(nodes))
     wait_until(lambda: count_steps(run) > 20 or not cluster.state(run.id), "steps")
     assert cluster.state(run.id) == "RUNNING", log_of(run)
     _, said = shell.type("launch", str(run.path), "--submit", code=2)
@@ -191,6 +196,23 @@ def test_a_run_that_the_cluster_refuses_stays_and_says_why(cluster: Slurm, shell
     shown = shell.show(run)
     assert shown["status"] == "failed", log_of(run)
     assert "precision.device" in shown["reason"] or "CUDA" in shown["reason"], shown["reason"]
+
+
+def test_two_nodes_of_which_one_dies_go_on_once_it_is_back(cluster: Slurm, shell: Shell) -> None:
+    run = shell.submit(tiny(*ENDLESS, "checkpoints.every_steps=50"), "--nodes", "2")
+    wait_until(lambda: count_steps(run) > 120 or not cluster.state(run.id), "steps")
+    cluster.kill_node(NODES[1])
+    try:
+        wait_until(lambda: shell.show(run)["status"] in ("interrupted", "failed", "stopped"), "its end")
+        assert shell.show(run)["last_checkpoint"]
+        wait_until(lambda: cluster.state(run.id) == "PENDING", "a job that waits for two nodes")
+    finally:
+        cluster.start_node(NODES[1])
+    wait_until(lambda: len(read_history(run.events_file).attempts) > 1, "a second attempt")
+    assert shell.show(run)["attempts"][1]["step"] >= 100
+    shell.type("launch", str(run.path), "--cancel")
+    wait_until(lambda: not cluster.state(run.id), "the job's end")
+    assert shell.show(run)["status"] == "stopped", log_of(run)
 
 
 def test_a_dead_node_leaves_a_run_that_another_goes_on_with(cluster: Slurm, shell: Shell) -> None:

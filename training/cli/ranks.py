@@ -24,7 +24,8 @@ def train_in_ranks(arguments: argparse.Namespace, read: Callable[[], RunConfig],
         return _take_part(arguments, train)
     count = count_processes(arguments.ranks or 1)
     if count == 1:
-        return train(arguments, None)
+        code = train(arguments, None)
+        return torchrun.end_with(code) if torchrun.is_started() else code
     refuse_here()
     config, words = read(), list(arguments.words)
     if new and config.loop.slots == 1:

@@ -32,7 +32,12 @@ _PARENT_SECONDS = 0.5
 
 def world_size() -> int:
     """How many processes torchrun started beside this one, with it; 1 where none did."""
-    return int(os.environ.get("WORLD_SIZE", "1")) if "TORCHELASTIC_RUN_ID" in os.environ else 1
+    return int(os.environ.get("WORLD_SIZE", "1")) if is_started() else 1
+
+
+def is_started() -> bool:
+    """Whether torchrun started this process."""
+    return "TORCHELASTIC_RUN_ID" in os.environ
 
 
 def rank() -> int:

@@ -18,8 +18,6 @@ from training.runs.folder import RunFolder
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="bash reads the script")
 
-CONTROLLER = 'echo "$@" >> "$CALLS"\n'
-
 
 def options_of(folder: RunFolder) -> list[str]:
     lines = (folder.launch / "slurm.sh").read_text(encoding="utf-8").splitlines()
@@ -69,7 +67,9 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         'echo "scontrol $*" >> "$CALLS"\n[ "$1" = show ] && echo first.node second.node | tr " " "\\n"\nexit 0\n',
         monkeypatch,
     )
-    put_program(programs, "srun", 'printf "%s\\n" "$@" >> "$CALLS"\nexec sh "$DOES"\n', monkeypatch)
+    step = 'while [ "$1" != bash ]; do echo "$1" >> "$CALLS"; shift; done\nPYTHON="$(dirname "$0")/launcher" SLURM_NODEID=0 exec "$@"\n'
+    put_program(programs, "srun", step, monkeypatch)
+    put_program(programs, "launcher", 'printf "%s\\n" "$@" >> "$CALLS"\nexec sh "$DOES"\n', monkeypatch)
     for name, value in {
         "SLURM_JOB_ID": "12",
         "SLURM_JOB_NODELIST": "x",
@@ -108,7 +108,7 @@ def test_the_script_starts_torchs_launcher_whatever_its_folder_is_called(
     words = told.splitlines()
     for wanted in (
         "--cpus-per-task=3", "--nnodes=2", "--nproc-per-node=1", "--max-restarts=0", "--rdzv-backend=c10d",
-        "--rdzv-endpoint=first.node:20012", "--rdzv-id=12", "torch.distributed.run", str(folder.path), "--made",
+        "--rdzv-endpoint=first.node:20012", "--rdzv-id=12", "--rdzv-conf=is_host=1", "torch.distributed.run", str(folder.path), "--made",
     ):  # fmt: skip
         assert wanted in words
     assert "scontrol requeue 12" not in words
@@ -219,3 +219,21 @@ def test_time_limits_are_read_as_slurm_reads_them() -> None:
     assert count_seconds("UNLIMITED") is None
     with pytest.raises(InputError, match="as Slurm does"):
         count_seconds("4h")
+
+
+def test_several_processes_share_each_batch(tmp_path: Path, capsys: Captured) -> None:
+    config = write_tiny(tmp_path)
+    assert main(["launch", config, "--slurm", "--nodes", "2", "--ranks", "2", "--workspace", str(tmp_path / "ws")]) == 0
+    assert "loop.slots = 4: a batch of 32 = 4 x 8 samples." in capsys.readouterr().err
+    (run,) = (tmp_path / "ws" / "runs").iterdir()
+    assert RunFolder(run).config().loop.slots == 4
+    assert "--nproc-per-node=2" in (run / "launch" / "slurm.sh").read_text(encoding="utf-8")
+    assert main(["launch", str(run), "--slurm", "--nodes", "1", "--ranks", "2"]) == 0
+    assert "cannot be shared out among 3 processes" in refuse(capsys, str(run), "--slurm", "--nodes", "3")
+
+
+def test_a_step_compiled_as_one_is_refused_before_it_is_submitted(tmp_path: Path, capsys: Captured) -> None:
+    config = write_tiny(tmp_path, "precision.compile=step")
+    told = refuse(capsys, config, "--slurm", "--nodes", "2", "--workspace", str(tmp_path / "ws"))
+    assert "precision.compile" in told
+    assert not [*(tmp_path / "ws").glob("runs/*")]

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from training.engine.ranks.keepalive import keep_alive
 from training.errors import InputError, TrainingError, pluralize
 from training.system.process import birth, machine
 
@@ -130,6 +131,7 @@ class JoinedRanks(Ranks):
                 f"Rank {self.rank} of {self.count} could not reach the others: {text}",
                 "Each process has to be able to open connections to the first one's machine (MASTER_ADDR, MASTER_PORT).",
             ) from error
+        keep_alive()
         self._distributed: Any = distributed
         self._store = distributed.distributed_c10d._get_default_store()
         self._said = 0
