@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,12 +25,19 @@ def keep_alive() -> None:
     """Have every TCP connection that this process has by now look after its other end: torch's libraries open them, and leave it at the
     system's two hours. Without effect on systems that do not list a process's open files."""
     for number in _open_files():
-        with suppress(OSError), socket.socket(fileno=os.dup(number)) as one:  # closed meanwhile, or no socket
-            if one.type == socket.SOCK_STREAM and one.family in (socket.AF_INET, socket.AF_INET6):
-                one.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-                for option, value in _OPTIONS.items():
-                    if hasattr(socket, option):
-                        one.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+        with suppress(OSError):  # closed meanwhile
+            if stat.S_ISSOCK(os.fstat(number).st_mode):
+                with socket.socket(fileno=os.dup(number)) as one:
+                    _look_after(one)
+
+
+def _look_after(one: socket.socket) -> None:
+    if one.type != socket.SOCK_STREAM or one.family not in (socket.AF_INET, socket.AF_INET6):
+        return
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in _OPTIONS.items():
+        if hasattr(socket, option):
+            one.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
 
 
 def _open_files() -> list[int]:
