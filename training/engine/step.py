@@ -79,6 +79,6 @@ def _micro_batches(session: Session, window: MicroBatches) -> Iterator[tuple[Ten
     weighted = session.objective.is_weighted
     weight = window.weight(session.objective.loss_weight if weighted else None)
     if weighted and session.shared is not None:
-        weight = session.shared.weigh(window, weight)
+        weight = session.shared.weigh(weight)
     for batch in window:
         yield batch.inputs, batch.targets, weight

@@ -26,6 +26,8 @@ from training.system.process import birth
 
 PLACE = "TRAINWRIGHT_RANKS"
 """The variable that names the folder in which the first process, torch's launcher and we tell each other what exit codes cannot."""
+SUPERVISOR = "TRAINWRIGHT_SUPERVISOR"
+"""The variable that names the process that supervises."""
 _CODE, _PROCESS, _RUN, _FAILED = "code", "process", "run", "failed.json"
 _PARENT_SECONDS = 0.5
 
@@ -59,6 +61,7 @@ def run_in_ranks(words: Sequence[str], count: int) -> int:
             "OMP_NUM_THREADS": str(max(1, (core_count() or 1) // count)),
             **os.environ,
             PLACE: name,
+            SUPERVISOR: str(os.getpid()),
         }
         agent = subprocess.Popen(command, env=environment, start_new_session=True)
         _forward_signals(agent, place)
@@ -103,15 +106,15 @@ def find_process() -> int | None:
 
 
 def end_with(code: int) -> int:
-    """The exit code of a process that torchrun started: it takes all but 0 for a failure, ends the others and prints what nobody needs.
-    ``code`` goes to whoever supervises it."""
+    """The exit code of a process that torchrun started: it takes all but 0 for a failure, and ends the others. ``code`` goes to whoever
+    supervises it."""
     tell(_CODE, str(code))
-    return 0 if PLACE in os.environ or code in (0, 130) else code
+    return 0 if code in (0, 130) else code
 
 
-def call_when_orphaned(call: Callable[[], object]) -> None:
-    """``call`` once the process that started this one has ended, however that came."""
-    parent = os.getppid()
+def call_when_orphaned(call: Callable[[], object], parent: int | None = None) -> None:
+    """``call`` once the process that started this one has ended, however that came; ``parent`` is known where that may have been already."""
+    parent = parent or os.getppid()
 
     def watch() -> None:
         while os.getppid() == parent:

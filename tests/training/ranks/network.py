@@ -15,6 +15,8 @@ RANK = int(os.environ.get("RANK", "0"))
 
 
 class Smooth(nn.Module):
+    causal: torch.Tensor
+
     def __init__(self, channels: int, classes: int, double: bool, log: str, fault: str) -> None:
         super().__init__()
         self.body = nn.Sequential(
@@ -23,6 +25,7 @@ class Smooth(nn.Module):
             *(nn.Dropout(0.3), nn.Linear(64, classes)),
         )
         self.register_buffer("mask", torch.ones(3, dtype=torch.bool))  # of no mean
+        self.register_buffer("causal", torch.full((3, 3), -torch.inf))  # of no difference
         self.kind = torch.float64 if double else torch.float32
         self.to(self.kind)
         self.log, self.fault = log, fault
@@ -45,6 +48,8 @@ class Smooth(nn.Module):
             raise ZeroDivisionError("there is no such share")
         if self.fault == "slow":
             time.sleep(0.01)
+        if not self.causal.isinf().all():
+            raise ValueError("a constant has changed")
         return self.body(images.to(self.kind))
 
 

@@ -13,14 +13,15 @@ from torch.distributed import run
 from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
-from training.launch.torchrun import PLACE, call_when_orphaned, find_process, tell_lost
+from training.launch.torchrun import PLACE, SUPERVISOR, call_when_orphaned, find_process, tell_lost
 
 
 def main(words: Sequence[str]) -> int:
     """Start the processes and wait for them. Where whoever supervises this is gone, the run is stopped and kept."""
     for name in ("torch.distributed.elastic", "torch.distributed.run"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    call_when_orphaned(lambda: os.kill(find_process() or os.getpid(), signal.SIGTERM))
+    supervisor = int(os.environ[SUPERVISOR])
+    call_when_orphaned(lambda: os.kill(find_process() or os.getpid(), signal.SIGTERM), supervisor)
     try:
         run.main(list(words))
     except ChildFailedError as error:

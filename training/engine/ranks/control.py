@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from training.control import Control
+from training.control import SYSTEM_ENDS, Control
 from training.engine.ranks.group import Ranks
 from training.errors import TrainingError
 
@@ -44,12 +44,13 @@ class RankControl(Control):
         mine = (
             heard.stop, heard.discard, heard.fault is not None, heard.save, heard.validate, heard.paused.is_set(),
         )  # fmt: skip
-        stop, discard, _fault, save, validate, paused = self._ranks.agree(*mine) if self._together else mine
+        stop, discard, fault, save, validate, paused = self._ranks.agree(*mine) if self._together else mine
+        save, validate = save and not fault, validate and not fault  # the folder may be another's now
         heard.save = heard.validate = False
         self.save, self.validate = self.save or bool(save), self.validate or bool(validate)
-        self.discard, self.fault, self.reason = bool(discard), heard.fault, heard.reason
+        self.discard, self.fault = bool(discard), heard.fault
         if stop:
-            self.request_stop(heard.reason)
+            self.request_stop(heard.reason if heard.stop else SYSTEM_ENDS)  # else another rank was told to end
         elif paused:
             self.paused.set()
         else:

@@ -34,8 +34,12 @@ def _follow(ranks: JoinedRanks, control: Control) -> None:
         return
     folder = RunFolder(rank_folder(order.folder, ranks.rank))
     with explain_disk_errors(folder.path):
-        shutil.rmtree(folder.path, ignore_errors=True)
-        folder.path.mkdir(parents=True)
+        folder.path.mkdir(parents=True, exist_ok=True)
+        for path in folder.path.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path != folder.log_file:  # which may tell why the attempt before ended
+                path.unlink()
         write_first(folder, order.config)
     shared = RankControl(control, ranks)
     ranks.watch(shared.refuse_stop)

@@ -14,14 +14,16 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from training.control import StopRequested
 from training.engine.ranks.keepalive import keep_alive
 from training.errors import InputError, TrainingError, pluralize
 from training.system.process import birth, machine
 
 Value = TypeVar("Value")
 
-SILENCE_SECONDS = 600.0
-"""How long one may wait for another while all train, at the most: a slow disk that takes a checkpoint is waited for."""
+SILENCE_SECONDS = 7200.0
+"""How long one may wait for another while all train, at the most: rank 0 alone saves, and keeps predictions. A process that ends and a link
+that breaks are noticed at once, and in less than a minute."""
 _LOOK_SECONDS = 0.02
 _WORDS_SECONDS = 3.0  # for the last words of one that fails
 
@@ -56,7 +58,7 @@ class Ranks:
         return values
 
     def share(self, value: Value) -> Value:
-        """What rank 0 says; however long that takes it."""
+        """What rank 0 says, which may take it long."""
         return value
 
     def gather(self, value: Value) -> list[Value]:
@@ -189,6 +191,7 @@ class JoinedRanks(Ranks):
         if isinstance(error, RankLost):
             return
         text = error.message if isinstance(error, TrainingError) else f"{type(error).__name__}: {error}"
+        text = "it was asked to stop" if isinstance(error, StopRequested | KeyboardInterrupt) else text
         with suppress(RuntimeError):  # the store is gone, and with it whoever would read it
             self._store.set(self._key(f"failed {self.rank}"), " ".join(text.split()))
 
@@ -225,8 +228,8 @@ class JoinedRanks(Ranks):
 
     def _read(self, key: str) -> Any:
         while not self._store.check([key]):
-            self.refuse_lost()
             self._look()
+            self.refuse_lost()
             time.sleep(_LOOK_SECONDS)
         return pickle.loads(self._store.get(key))  # of our own processes alone
 

@@ -56,16 +56,15 @@ class SharedStep:
 
         return note, self._run(window, batches)
 
-    def weigh(self, window: MicroBatches, weight: int | Tensor) -> int | Tensor:
+    def weigh(self, weight: int | Tensor) -> int | Tensor:
         """The weight of all slots of a step, of that of this process's."""
         if self._ranks.count == 1:
             return weight
         self._meet()  # one that cannot read its samples does not come this far
         self._joined = False
         told = torch.as_tensor(weight, dtype=torch.float32, device=self._parameters[0].device).clone()
-        if window.samples < self._slots.count * self._slots.least:  # some process may have none
-            size, sides = self._ranks.agree(told.numel(), told.ndim)
-            told = told.expand(size).clone() if sides else told
+        size, sides = self._ranks.agree(told.numel(), told.ndim)  # one that has no samples of the step knows neither
+        told = told.expand(size).clone() if sides else told
         self._ranks.add(told)
         return told
 
@@ -90,29 +89,31 @@ class SharedStep:
             slot = window.pieces[number].slot
             if self._buffers and (not left or window.pieces[number + 1].slot != slot):
                 self._take_buffers(before, changes, sizes[slot] / window.samples)
-        window.used_up = False  # the gradients are not all there yet
-        self._join(before, changes)
-        window.used_up = True
+        window.used_up = False  # another rank may ask for the same window again
+        self._join(window, before, changes)
 
     @torch.no_grad()
     def _take_buffers(self, before: list[Tensor], changes: list[Tensor], share: float) -> None:
         """Add what a slot changed, and put back what the next one begins with."""
         for buffer, old, change in zip(self._buffers, before, changes, strict=True):
-            change.add_(buffer - old, alpha=share)
+            # What stays as it is adds nothing, also where it is infinite, as in a mask.
+            moved = torch.where(buffer == old, torch.zeros_like(buffer), buffer - old)
+            change.add_(moved, alpha=share)
         torch._foreach_copy_(self._buffers, before)
 
     @torch.no_grad()
-    def _join(self, before: list[Tensor], changes: list[Tensor]) -> None:
-        ranks = self._ranks
-        if ranks.count > 1:
-            self._join_gradients(changes)
+    def _join(self, window: MicroBatches, before: list[Tensor], changes: list[Tensor]) -> None:
+        if self._ranks.count > 1:
+            self._join_gradients(window, changes)
+        window.used_up = True
         for buffer, old, change in zip(self._buffers, before, changes, strict=True):
             buffer.copy_(old + change if buffer.is_floating_point() else old + change.round().to(buffer.dtype))
 
-    def _join_gradients(self, changes: list[Tensor]) -> None:
+    def _join_gradients(self, window: MicroBatches, changes: list[Tensor]) -> None:
         ranks = self._ranks
         trained = tuple(parameter.grad is not None for parameter in self._parameters)
         other, self.due = self._meet(trained != self._trained, not ranks.rank and self._is_due())
+        window.used_up = True  # from here on nobody can begin it again alone
         if other:
             self._trained = tuple(map(bool, ranks.agree(*trained)))
         for bucket in self._buckets():

@@ -83,7 +83,8 @@ def join_ranks(session: Session, writer: RunWriter) -> None:
             write_ranks(writer.folder.path, record)
     ranks.begin_together()
     averages = session.ema.shadow.values() if session.ema is not None else ()
-    ranks.take_over([*session.model.state_dict().values(), *averages])
+    held = (value for value in session.model.state_dict().values() if isinstance(value, torch.Tensor))
+    ranks.take_over([*held, *averages])
     session.remember_state()
     session.ranks = ranks
     shared = session.shared

@@ -20,6 +20,7 @@ from training.config import RunConfig
 from training.core.batch_plan import BatchPlan
 from training.data import MicroBatches
 from training.engine.device import choose_device, describe_device, ran_out_of_memory
+from training.engine.ranks.group import OutOfMemoryElsewhere
 from training.engine.session import Session
 from training.errors import TrainingError, format_bytes
 from training.events import Event
@@ -290,6 +291,8 @@ def explain_shortage(error: BaseException, phase: str, config: RunConfig) -> Tra
 
 def describe_memory(error: BaseException, device: torch.device) -> str:
     """How much memory there is, is in use and was asked for, as a clause."""
+    if isinstance(error, OutOfMemoryElsewhere):
+        return "another of its processes was refused more"
     asked = _parse_request(error)
     more = f", and {format_bytes(asked)} more were asked for" if asked else ""
     if _on_device(error, device):
