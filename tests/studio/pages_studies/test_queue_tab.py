@@ -155,7 +155,7 @@ def test_another_turn_is_taken_by_the_engine_that_is_chosen_now_or_by_the_runs_o
     there.touch()
     queue, over = Queue(context.workspace), {"state": "stopped", "ended": 1.0}
     first, second, third = (
-        queue.add(parse_config({"name": str(each)}), python=str(each)) for each in (there, gone, there)
+        queue.add(parse_config({"name": each.parents[1].name}), python=str(each)) for each in (there, gone, there)
     )
     for entry in (first, second, third):
         queue.note(entry.id, **over)
