@@ -37,7 +37,6 @@ _ROW_HEIGHT = 26
 _WIDEST_COLUMN = 240
 _TILE = 88
 _ORDER_LETTERS = 10
-_WIDEST_ORDER = 180
 _MOST_LAID_OVER = 400
 """Images with their classes over them that are kept."""
 
@@ -61,8 +60,7 @@ class SamplesPanel(Card):
         self.order.setAccessibleName("Order of the samples")
         self.order.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.order.setMinimumContentsLength(_ORDER_LETTERS)
-        self.order.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.order.setMaximumWidth(_WIDEST_ORDER)
+        self.order.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)  # as wide as the text is large
         self.order.activated.connect(lambda: self.table.set_order(self.order.currentData()))
         self.form = Segmented()
         self.form.add_option("images", "", "image", "As images")
