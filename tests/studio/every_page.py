@@ -38,6 +38,18 @@ def settle(qtbot: QtBot, window: QWidget) -> None:
     qtbot.wait(50)
 
 
+def walk_setup(qtbot: QtBot, window: MainWindow) -> Iterator[str]:
+    """Each tab of the page Setup by its title, with all its settings in sight."""
+    setup = window.page("setup")
+    assert isinstance(setup, SetupPage)
+    for number in range(setup.tabs.count()):
+        setup.tabs.setCurrentIndex(number)
+        for form in setup.panels[number].forms:
+            form._advanced.open()
+        settle(qtbot, window)
+        yield setup.tabs.tabText(number)
+
+
 def fill_workspace(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     """Two runs, one of them with an evaluation, and a queue."""
     make_evaluation(create_run(context.workspace, config(_EVALUATED)).path, samples=60, on="validation")
@@ -69,14 +81,7 @@ def walk_pages(qtbot: QtBot, context: AppContext, window: MainWindow) -> Iterato
         settle(qtbot, window)
         yield f"evaluation: {title}", window
     window.show_page("setup")
-    setup = window.page("setup")
-    assert isinstance(setup, SetupPage)
-    for number in range(setup.tabs.count()):
-        setup.tabs.setCurrentIndex(number)
-        for form in setup.panels[number].forms:
-            form._advanced.open()
-        settle(qtbot, window)
-        yield setup.tabs.tabText(number), window
+    yield from ((title, window) for title in walk_setup(qtbot, window))
     window.show_page("runs")
     runs = runs_page(window)
     qtbot.waitUntil(lambda: runs.table.model().rowCount() == 2)

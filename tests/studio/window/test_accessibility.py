@@ -33,7 +33,7 @@ from studio.window.main_window import MainWindow
 from studio.window.moving import MoveDialog
 from studio.window.preferences import PreferencesDialog
 from tests.evaluations import make_evaluation
-from tests.studio.every_page import MakeConfig, list_places, settle, train
+from tests.studio.every_page import MakeConfig, list_places, settle, train, walk_setup
 from tests.studio.keyboard_walk import list_stops, read, wait_for_soundness, walk
 from tests.studio.window_driver import open_window, run_page, runs_page
 from training.config import RunConfig
@@ -58,14 +58,8 @@ def test_every_page_and_tab_is_used_by_keyboard_and_screen_reader(
 
 def test_every_setting_is_reached_and_told_from_the_others(qtbot: QtBot, context: AppContext) -> None:
     window = open_window(qtbot, context, "setup")
-    setup = window.page("setup")
-    assert isinstance(setup, SetupPage)
-    for number in range(setup.tabs.count()):
-        setup.tabs.setCurrentIndex(number)
-        for fold in setup.panels[number].forms:
-            fold._advanced.open()
-        settle(qtbot, window)
-        wait_for_soundness(qtbot, window, setup.tabs.tabText(number))
+    for title in walk_setup(qtbot, window):
+        wait_for_soundness(qtbot, window, title)
 
 
 def test_tab_goes_through_a_form_from_top_to_bottom(qtbot: QtBot, context: AppContext) -> None:
