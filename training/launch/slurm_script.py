@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
-
-from training import __version__
-from training.launch.environment import engine_exports, python_of
 from training.launch.plan import Machines, Plan, SlurmWords
-from training.launch.record import script_of
+from training.launch.rendering import render_launch
 from training.runs.folder import RunFolder
-from training.tutorial.rendering import make_environment
 
 
 def write_slurm_script(folder: RunFolder, plan: Plan) -> str:
     """Its text."""
-    template = make_environment("training.launch").get_template("slurm.sh.jinja")
-    return template.render(
-        version=__version__,
-        run=folder,
-        script=script_of(folder, "slurm"),
-        machines=plan.machines,
-        options=list_options(folder, plan.machines, plan.slurm),
-        notice=plan.slurm.notice,
-        python=python_of(),
-        exports=engine_exports(),
-        q=lambda value: shlex.quote(str(value)),
-    )
+    options = list_options(folder, plan.machines, plan.slurm)
+    return render_launch("slurm.sh.jinja", folder, plan, options=options, notice=plan.slurm.notice)
 
 
 def list_options(folder: RunFolder, machines: Machines, words: SlurmWords) -> list[str]:

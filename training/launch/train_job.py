@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-
-from training import __version__
-from training.launch.environment import engine_exports, python_of
 from training.launch.plan import Plan
+from training.launch.rendering import render_launch
 from training.runs.folder import RunFolder
-from training.tutorial.rendering import make_environment
 
 _LONGEST_SLUG = 24  # what makes it short enough for the names of its pods, which go on from it: 63 letters at most
 _MOMENT = len("-20261128-154537-77d5")
@@ -17,19 +12,8 @@ _MOMENT = len("-20261128-154537-77d5")
 
 def write_train_job(folder: RunFolder, plan: Plan) -> str:
     """Its YAML."""
-    template = make_environment("training.launch").get_template("trainjob.yaml.jinja")
-    return template.render(
-        version=__version__,
-        run=folder,
-        name=name_job(folder.id),
-        workspace=folder.path.parent.parent,
-        machines=plan.machines,
-        cloud=plan.cloud,
-        python=python_of(plan.cloud.image),
-        exports=engine_exports(plan.cloud.image),
-        q=lambda value: shlex.quote(str(value)),
-        y=lambda value: json.dumps(str(value), ensure_ascii=False),
-    )
+    name = name_job(folder.id)
+    return render_launch("trainjob.yaml.jinja", folder, plan, plan.cloud.image, cloud=plan.cloud, name=name)
 
 
 def name_job(run: str) -> str:
