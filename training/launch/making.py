@@ -43,7 +43,7 @@ def make_launch(config: RunConfig, workspace: Path, plan: Plan) -> RunFolder:
 
 
 def launch_again(folder: RunFolder, plan: Plan) -> None:
-    """Write the file for the cluster anew, for a run that is there. Raises InputError where it cannot go on there, and while a process
+    """Write the file for the cluster again, for a run that is there. Raises InputError where it cannot go on there, and while a process
     works on it."""
     check_plan(plan)
     if complete := explain_complete(folder, None):

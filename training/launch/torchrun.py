@@ -80,7 +80,7 @@ def run_in_ranks(words: Sequence[str], count: int) -> int:
 def tell(what: str, text: str) -> None:
     """Let the supervising process know; nothing where there is none."""
     if PLACE in os.environ:
-        with suppress(OSError):  # whoever supervises is gone, and its folder with it
+        with suppress(OSError):  # the supervisor is gone, and its folder with it
             (Path(os.environ[PLACE]) / what).write_text(text, encoding="utf-8")
 
 
@@ -106,8 +106,8 @@ def find_process() -> int | None:
 
 
 def end_with(code: int) -> int:
-    """The exit code of a process that torchrun started: it takes all but 0 for a failure, and ends the others. ``code`` goes to whoever
-    supervises it."""
+    """The exit code of a process that torchrun started: it takes all but 0 for a failure, and ends the others. ``code`` goes to the
+    process that supervises it."""
     tell(_CODE, str(code))
     return 0 if code in (0, 130) else code
 

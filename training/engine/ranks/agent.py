@@ -17,7 +17,7 @@ from training.launch.torchrun import PLACE, SUPERVISOR, call_when_orphaned, find
 
 
 def main(words: Sequence[str]) -> int:
-    """Start the processes and wait for them. Where whoever supervises this is gone, the run is stopped and kept."""
+    """Start the processes and wait for them. Where the process that supervises this is gone, the run is stopped and kept."""
     for name in ("torch.distributed.elastic", "torch.distributed.run"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     supervisor = int(os.environ[SUPERVISOR])

@@ -48,7 +48,7 @@ class Ranks:
     local_rank = 0
     local_count = 1
     waited = 0.0
-    """Seconds for which this one has waited until all had made their part of a step; whoever reads them sets them back."""
+    """Seconds for which this one has waited until all had made their part of a step; who reads them sets them back."""
 
     def add(self, tensor: Tensor) -> None:
         """Put the sum over all ranks in the place of ``tensor``, which has the same shape everywhere."""
@@ -94,7 +94,7 @@ class Ranks:
             raise RankLost("Another process of the run failed.", "Resume to go on from the last checkpoint.")
 
     def take_over(self, tensors: Iterable[Tensor]) -> None:
-        """Make them what they are in rank 0: another model of processor may have rounded otherwise before the first step."""
+        """Make them what they are in rank 0: another model of CPU may have rounded otherwise before the first step."""
 
     def begin_together(self) -> None:
         """From here on all ranks do the same at the same time, and answer each other at once."""
@@ -192,7 +192,7 @@ class JoinedRanks(Ranks):
             return
         text = error.message if isinstance(error, TrainingError) else f"{type(error).__name__}: {error}"
         text = "it was asked to stop" if isinstance(error, StopRequested | KeyboardInterrupt) else text
-        with suppress(RuntimeError):  # the store is gone, and with it whoever would read it
+        with suppress(RuntimeError):  # the store is gone, and with it all who would read it
             self._store.set(self._key(f"failed {self.rank}"), " ".join(text.split()))
 
     def watch(self, look: Callable[[], object]) -> None:

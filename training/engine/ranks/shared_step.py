@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from training.data import MicroBatches
-from training.data.batching.slots import Slots
 from training.engine.ranks.group import ALONE, FAILED, FINE, OUT_OF_MEMORY, Ranks
 
 BUCKET_BYTES = 25 << 20
@@ -25,9 +24,8 @@ class SharedStep:
     become the mean of what each slot makes of those before the step, by its samples: the same in every number of processes.
     """
 
-    def __init__(self, model: nn.Module, parameters: Sequence[nn.Parameter], slots: Slots, all_buffers: bool) -> None:
+    def __init__(self, model: nn.Module, parameters: Sequence[nn.Parameter], all_buffers: bool) -> None:
         """``all_buffers``: a person's own network may change any buffer, others do so in their normalization alone."""
-        self._slots = slots
         self._parameters = list(parameters)
         self._ranks: Ranks = ALONE
         self._buffers = find_buffers(model, all_buffers)

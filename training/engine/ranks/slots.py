@@ -35,4 +35,4 @@ def share_slots(session: Session, ranks: Ranks) -> None:
 
     data.begin_piece = begin
     own = isinstance(config.model, UserFile)
-    session.shared = SharedStep(session.model, session.parameters, data.slots, own)
+    session.shared = SharedStep(session.model, session.parameters, own)
