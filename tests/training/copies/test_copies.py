@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fsspec.registry import _registry as known_file_systems
 
 from tests.training.commands import Captured, json_line, stopped_run
 from training.cli import main
@@ -328,6 +329,7 @@ def test_a_package_that_is_missing_is_named(
     folder: RunFolder, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "s3fs", None)
+    monkeypatch.delitem(known_file_systems, "s3", raising=False)  # another test may have loaded it
     assert main(["copy", folder.id, "--to", "s3://bucket/runs"]) == 1
     assert "s3fs is not installed; pip install 'trainwright[s3]'" in capsys.readouterr().err
 
