@@ -33,7 +33,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     draw, count = random.Random(arguments.seed), arguments.ranks
-    settings = (f"loop.max_steps={20 * arguments.kills}", "loop.epochs=10000", "checkpoints.every_steps=4")
+    settings = (f"loop.max_steps={8 * arguments.kills + 20}", "loop.epochs=10000", "checkpoints.every_steps=4")
     with tempfile.TemporaryDirectory() as name:
         config = Path(name) / "config.toml"
         config.write_text(CONFIG.format(network=NETWORK), encoding="utf-8")

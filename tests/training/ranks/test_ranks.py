@@ -51,6 +51,13 @@ def test_two_processes_train_what_one_trains(make_ranks: Callable[[], Ranks], tm
     assert "torch.distributed" not in both["said"]
 
 
+@pytest.mark.slow
+def test_a_gradient_that_comes_in_two_parts_is_summed_up_whole(make_ranks: Callable[[], Ranks]) -> None:
+    alone, both = (make_ranks().run(count, *SHORT, "model.arguments.fault=twice") for count in (1, 2))
+    assert both["code"] == 0, both["said"]
+    np.testing.assert_allclose(losses(both), losses(alone), rtol=1e-5)
+
+
 @pytest.mark.server  # many minutes
 def test_any_number_of_processes_killed_or_not(make_ranks: Callable[[], Ranks], tmp_path: Path) -> None:
     """V = 12: 1, 2, 3 and 4 ranks. A kill costs nothing, to the bit; another number of ranks costs rounding alone."""

@@ -21,7 +21,7 @@ from training.system.process import birth, machine
 
 Value = TypeVar("Value")
 
-SILENCE_SECONDS = 7200.0
+SILENCE = timedelta(hours=2)
 """How long one may wait for another while all train, at the most: rank 0 alone saves, and keeps predictions. A process that ends and a link
 that breaks are noticed at once, and in less than a minute."""
 _LOOK_SECONDS = 0.02
@@ -52,6 +52,10 @@ class Ranks:
 
     def add(self, tensor: Tensor) -> None:
         """Put the sum over all ranks in the place of ``tensor``, which has the same shape everywhere."""
+
+    def begin_adding(self, tensor: Tensor) -> Callable[[], None]:
+        """As ``add``, while this process goes on; returns what waits for the sum. All ranks begin in the same order."""
+        return lambda: None
 
     def agree(self, *values: int) -> tuple[int, ...]:
         """The largest of each value over all ranks; no GPU is waited for."""
@@ -126,13 +130,15 @@ class JoinedRanks(Ranks):
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
         os.environ.setdefault("NCCL_NVLS_ENABLE", "0")  # in-network sums differ from call to call
         try:
-            distributed.init_process_group(backend, timeout=timedelta(seconds=SILENCE_SECONDS))
+            distributed.init_process_group(backend, timeout=SILENCE)
         except (RuntimeError, ValueError) as error:
             text = " ".join(str(error).split())
             raise InputError(
                 f"Rank {self.rank} of {self.count} could not reach the others: {text}",
                 "Each process has to be able to open connections to the first one's machine (MASTER_ADDR, MASTER_PORT).",
             ) from error
+        # Words go their own way: gloo works off two things at a time, and sums may wait for a rank that says here that it failed.
+        self._words = distributed.new_group(backend="gloo", timeout=SILENCE)
         keep_alive()
         self._distributed: Any = distributed
         self._store = distributed.distributed_c10d._get_default_store()
@@ -144,15 +150,19 @@ class JoinedRanks(Ranks):
     def add(self, tensor: Tensor) -> None:
         self._collect(lambda: self._distributed.all_reduce(tensor))
 
+    def begin_adding(self, tensor: Tensor) -> Callable[[], None]:
+        work = self._distributed.all_reduce(tensor, async_op=True)
+        return lambda: self._collect(work.wait)
+
     def agree(self, *values: int) -> tuple[int, ...]:
         told = torch.tensor(values)
-        self._collect(lambda: self._distributed.all_reduce(told, self._distributed.ReduceOp.MAX))
+        self._collect(lambda: self._distributed.all_reduce(told, self._distributed.ReduceOp.MAX, group=self._words))
         return tuple(told.tolist())
 
     def share(self, value: Value) -> Value:
         if self._together:
             told = self._pad(pickle.dumps(value) if self.rank == 0 else b"")
-            self._collect(lambda: self._distributed.broadcast(told, 0))
+            self._collect(lambda: self._distributed.broadcast(told, 0, group=self._words))
             return value if self.rank == 0 else _unpack(told)
         key = self._next_key()
         if self.rank == 0:
@@ -164,7 +174,7 @@ class JoinedRanks(Ranks):
         if self._together:
             told = self._pad(pickle.dumps(value))
             found = [torch.empty_like(told) for _ in range(self.count)]
-            self._collect(lambda: self._distributed.all_gather(found, told))
+            self._collect(lambda: self._distributed.all_gather(found, told, group=self._words))
             return [_unpack(each) for each in found]
         key = self._next_key()
         self._store.set(f"{key} {self.rank}", pickle.dumps(value))
