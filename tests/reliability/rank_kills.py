@@ -39,7 +39,7 @@ def main() -> int:
         config.write_text(CONFIG.format(network=NETWORK), encoding="utf-8")
         uncut, cut = Ranks(config, Path(name) / "uncut"), Ranks(config, Path(name) / "cut")
         whole = uncut.run(count, *settings)
-        process, reached, faults = cut.begin(count, *settings, "model.arguments.fault=slow"), 0, 0
+        process, reached, faults = cut.begin(count, *settings, "model.arguments.pause=0.01"), 0, 0
         victims: dict[str, int] = {}
         for number in range(arguments.kills):
             folder = _await_ranks(cut, process, reached + draw.randint(2, 9))

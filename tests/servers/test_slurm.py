@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,9 @@ import pytest
 
 from tests.servers.followed_run import wait_until
 from tests.servers.slurm import NODES, Slurm
+from tests.training.ranks.conftest import CONFIG, NETWORK
 from tests.training.tiny import tiny
-from training.config import RunConfig, save_config
+from training.config import RunConfig, apply_overrides, parse_config, save_config
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
 from training.runs.records.manifest import read_manifest
@@ -27,8 +29,6 @@ from training.runs.records.series import STEP_ROW, count_rows, read_series
 pytestmark = [pytest.mark.server, pytest.mark.timeout(900)]
 
 ENDLESS = ("dataset.samples=3000", "loop.batch_size=256", "model.hidden=[256, 256]", "loop.epochs=1000000")
-SLOW = ("dataset.samples=3000", "loop.batch_size=256", "model.hidden=[2048, 2048]", "precision.threads=1")
-"""A step takes some tens of milliseconds."""
 
 
 class Shell:
@@ -89,8 +89,16 @@ def test_the_time_limit_cuts_a_run_which_goes_on_exactly(
     nodes: int, cluster: Slurm, shell: Shell, tmp_path: Path
 ) -> None:
     """Slurm looks at time limits twice a minute: three minutes of which two are notice leave half a minute to train."""
-    config = tiny(*SLOW, "loop.epochs=40", "checkpoints.every_steps=100")
-    run = shell.submit(config, "--time", "3", "--notice", "115", "--nodes", str(nodes))
+    data = tomllib.loads(CONFIG.format(network=NETWORK))
+    pause = (
+        0.2 if nodes == 2 else 0.1
+    )  # of each pass, of which one process makes two: a step takes as long on any machine
+    apply_overrides(
+        data, ("loop.slots=2", "loop.accumulation=1", "loop.max_steps=400", f"model.arguments.pause={pause}")
+    )
+    run = shell.submit(
+        parse_config(data, paths=False), "--time", "3", "--notice", "115", "--nodes", str(nodes), "--trust"
+    )
     assert shell.show(run)["launch"]["jobs"][0]["state"] in ("PENDING", "RUNNING")
     uncut = [
         sys.executable,
@@ -100,6 +108,7 @@ def test_the_time_limit_cuts_a_run_which_goes_on_exactly(
         str(tmp_path / "config.toml"),
         "--workspace",
         str(tmp_path / "uncut"),
+        "--trust",
     ]
     shared = ["--ranks", "2"] if nodes == 2 else []
     beside = subprocess.Popen([*uncut, *shared, "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)

@@ -1,6 +1,7 @@
 """A smooth network of a person's own for runs in several processes: ties of ReLU and max pooling would blow rounding up.
 
-It writes a digest of each sample that it is trained on beside ``log``, and does on some rank what a test asks of it.
+It writes a digest of each sample that it is trained on beside ``log``, does on some rank what a test asks of it, and pauses for so many
+seconds in each pass.
 """
 
 import hashlib
@@ -18,7 +19,7 @@ RANK = int(os.environ.get("RANK", "0"))
 class Smooth(nn.Module):
     causal: torch.Tensor
 
-    def __init__(self, channels: int, classes: int, double: bool, log: str, fault: str) -> None:
+    def __init__(self, channels: int, classes: int, double: bool, log: str, fault: str, pause: float) -> None:
         super().__init__()
         self.body = nn.Sequential(
             *(nn.Conv2d(channels, 8, 3, 2, 1), nn.BatchNorm2d(8), nn.GELU(), nn.Dropout(0.2)),
@@ -29,7 +30,7 @@ class Smooth(nn.Module):
         self.register_buffer("causal", torch.full((3, 3), -torch.inf))  # of no difference
         self.kind = torch.float64 if double else torch.float32
         self.to(self.kind)
-        self.log, self.fault = log, fault
+        self.log, self.fault, self.pause = log, fault, pause
         self.passes = 0
 
     def float(self) -> "Smooth":
@@ -47,8 +48,7 @@ class Smooth(nn.Module):
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes")
         if self.fault == "error" and self.training and RANK == 1 and self.passes > 20:
             raise ZeroDivisionError("there is no such share")
-        if self.fault == "slow":
-            time.sleep(0.01)
+        time.sleep(self.pause)
         if not self.causal.isinf().all():
             raise ValueError("a constant has changed")
         images = images.to(self.kind)
@@ -58,5 +58,7 @@ class Smooth(nn.Module):
         return self.body(images)
 
 
-def build(channels: int, classes: int, double: bool = False, log: str = "", fault: str = "") -> nn.Module:
-    return Smooth(channels, classes, double, log, fault)
+def build(
+    channels: int, classes: int, double: bool = False, log: str = "", fault: str = "", pause: float = 0.0
+) -> nn.Module:
+    return Smooth(channels, classes, double, log, fault, pause)

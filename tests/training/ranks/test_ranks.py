@@ -68,7 +68,7 @@ def test_any_number_of_processes_killed_or_not(make_ranks: Callable[[], Ranks], 
         assert uncut["code"] == 0, uncut["said"]
         told[count], seen[count] = losses(uncut), samples(log)
         cut = make_ranks()
-        process = cut.begin(count, "model.arguments.fault=slow", f"model.arguments.log={tmp_path / 'killed'}")
+        process = cut.begin(count, "model.arguments.pause=0.01", f"model.arguments.log={tmp_path / 'killed'}")
         if count == 1:
             while not (found := list((cut.workspace / "runs").glob("*/checkpoints/step-*"))):
                 time.sleep(0.05)
@@ -105,7 +105,7 @@ def test_float64_over_500_steps(make_ranks: Callable[[], Ranks]) -> None:
 def test_a_run_goes_on_in_other_numbers_of_processes(make_ranks: Callable[[], Ranks]) -> None:
     whole = make_ranks().run(1)
     parts = make_ranks()
-    process = parts.begin(4, "model.arguments.fault=slow")
+    process = parts.begin(4, "model.arguments.pause=0.01")
     folder = parts.await_step(10)
     send(folder, Command.STOP)
     assert finish(process)["status"] == "stopped"
@@ -122,7 +122,7 @@ def test_a_run_goes_on_in_other_numbers_of_processes(make_ranks: Callable[[], Ra
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", ["command", "agent", "0", "1"])
 def test_whoever_is_killed_leaves_no_process_and_a_run_that_goes_on(ranks: Ranks, victim: str) -> None:
-    process = ranks.begin(2, "model.arguments.fault=slow")
+    process = ranks.begin(2, "model.arguments.pause=0.01")
     folder = ranks.await_step(12)
     everyone = find_processes(process, folder)
     everyone[victim].kill()
@@ -140,7 +140,7 @@ def test_whoever_is_killed_leaves_no_process_and_a_run_that_goes_on(ranks: Ranks
 
 @pytest.mark.slow
 def test_requests_are_carried_out_by_all_at_the_same_step(ranks: Ranks) -> None:
-    process = ranks.begin(2, "model.arguments.fault=slow", "loop.max_steps=400", "checkpoints.every_steps=1000")
+    process = ranks.begin(2, "model.arguments.pause=0.01", "loop.max_steps=400", "checkpoints.every_steps=1000")
     folder = ranks.await_step(3)
     send(folder, Command.PAUSE)
     while RunFolder(folder).status().status != "paused":
