@@ -92,14 +92,15 @@ def test_the_command_line_tells_it_and_show_tells_it_later(
     told = capsys.readouterr()
     record = json.loads(told.out.strip().splitlines()[-1])
     assert tuple(record) == (*CONTRACT, "profile")
-    assert record["profile"]["steps"] == 20
+    steps = record["profile"]["steps"]
+    assert 20 <= steps < 24  # from the first flush on: the fourth step's, or where a step takes long one before
     lines = told.err.splitlines()
-    at = next(number for number, line in enumerate(lines) if line.startswith("profile    20 steps of "))
+    at = next(number for number, line in enumerate(lines) if line.startswith(f"profile    {steps} steps of "))
     titles = [line.split("  ")[1] for line in lines[at + 1 : at + 7]]
     assert titles == ["Copy and augment", "Forward", "Backward", "Gradient clipping", "Optimizer step", "Logging"]
     assert "%" in lines[at + 1]
     assert main(["show", record["folder"]]) == 0
-    assert "profile    20 steps of " in capsys.readouterr().out
+    assert f"profile    {steps} steps of " in capsys.readouterr().out
     assert main(["show", record["folder"], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["profile"] == record["profile"]
 
@@ -123,7 +124,8 @@ def test_resume_profiles_its_own_steps_and_tells_no_earlier_ones(
     checkpoint = Path(first["folder"]) / "checkpoints" / "step-00000008"
     assert main(["resume", str(checkpoint), "--profile", "--json"]) == 0
     again = json.loads(capsys.readouterr().out)
-    assert (first["profile"]["steps"], again["profile"]["steps"]) == (12, 4)
+    assert 12 <= first["profile"]["steps"] < 16
+    assert 4 <= again["profile"]["steps"] < 8
     assert main(["resume", first["folder"], "--profile", "--json"]) == 0  # nothing is left to do
     told = capsys.readouterr()
     assert json.loads(told.out)["profile"] is None
