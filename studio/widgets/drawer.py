@@ -25,9 +25,16 @@ class BesideOrOver(QWidget):
     open_changed = Signal(bool)
 
     def __init__(
-        self, main: QWidget, side: QWidget, *, shares: tuple[int, int], least: int = 0, handle: str = ""
+        self,
+        main: QWidget,
+        side: QWidget,
+        parent: QWidget,
+        *,
+        shares: tuple[int, int],
+        least: int = 0,
+        handle: str = "",
     ) -> None:
-        super().__init__()
+        super().__init__(parent)
         self._main, self._side = main, side
         self._share, self._least = shares[1], least
         self.handle = DrawerHandle(handle) if handle else None

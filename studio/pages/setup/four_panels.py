@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
+from PySide6.QtWidgets import QWidget
+
 from studio.actions.places import ask_for_study
 from studio.forms.kinds.chooser import CardChooser
 from studio.forms.section_form import SectionForm
@@ -32,8 +34,8 @@ class PanelEntry(NamedTuple):
     panel: Panel
 
 
-def make_panels(context: AppContext, draft: Draft, previews: PreviewModel) -> list[PanelEntry]:
-    """The panels in the order of their tabs."""
+def make_panels(context: AppContext, draft: Draft, previews: PreviewModel, stack: QWidget) -> list[PanelEntry]:
+    """The panels of ``stack`` in the order of their tabs."""
     form = partial(SectionForm, draft)
     run_settings = tuple(name for name in specs(RUN) if name != "name")
     dataset = PreviewFrame(
@@ -61,12 +63,12 @@ def make_panels(context: AppContext, draft: Draft, previews: PreviewModel) -> li
     for each in (*network, *optimization, *loop):
         each.study_asked.connect(partial(ask_for_study, context))
     return [
-        PanelEntry("Dataset", "data", Panel([form("dataset", icon_name="database")], dataset)),
-        PanelEntry("Model", "models", Panel(network, model)),
+        PanelEntry("Dataset", "data", Panel([form("dataset", icon_name="database")], dataset, stack)),
+        PanelEntry("Model", "models", Panel(network, model, stack)),
         PanelEntry(
-            "Optimizer && LR scheduler", "optimizer", Panel(optimization, OptimizationPreview(previews, context))
+            "Optimizer && LR scheduler", "optimizer", Panel(optimization, OptimizationPreview(previews, context), stack)
         ),
         PanelEntry(
-            "Precision && loop", "loop", Panel([*loop[:2], WhereCard(context), *loop[2:]], LoopPreview(previews))
+            "Precision && loop", "loop", Panel([*loop[:2], WhereCard(context), *loop[2:]], LoopPreview(previews), stack)
         ),
     ]

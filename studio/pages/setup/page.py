@@ -49,7 +49,7 @@ class SetupPage(QWidget):
         self.tabs = QTabBar()
         self.stack = QStackedWidget()
         self.code = CodeView(self.draft, self.previews.dataset, self.problem_sentences)
-        self._sides = BesideOrOver(self.stack, self.code, shares=(62, 38))
+        self._sides = BesideOrOver(self.stack, self.code, self, shares=(62, 38))
         self._is_wide = False
         self.panels: list[Panel] = []
         self._help_pages: list[str] = []
@@ -74,7 +74,7 @@ class SetupPage(QWidget):
     # ------------------------------------------------------------------------------------------ building
 
     def _add_panels(self) -> None:
-        for title, help_page, panel in make_panels(self.context, self.draft, self.previews):
+        for title, help_page, panel in make_panels(self.context, self.draft, self.previews, self.stack):
             self._help_pages.append(help_page)
             self.panels.append(panel)
             self.tabs.addTab(icon("check", "success"), title)

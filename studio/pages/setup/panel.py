@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
-from PySide6.QtWidgets import QScrollArea, QWidget
+from PySide6.QtWidgets import QLayout, QScrollArea, QWidget
 
 from studio.forms.section_form import SectionForm
 from studio.pages.setup.where_card import WhereCard
 from studio.theme import SPACING, theme
-from studio.widgets import STRETCH, BesideOrOver, GrowingRoom, in_widget, vbox
+from studio.widgets import STRETCH, BesideOrOver, GrowingRoom, vbox
 
 _SIDE_BY_SIDE = 800  # pixels; in less the preview is a drawer over the forms
 _WIDEST = 640  # pixels of the forms, for text of the designed size: their editors need no more, what they mean does
@@ -19,15 +19,19 @@ _WIDEST = 640  # pixels of the forms, for text of the designed size: their edito
 class FittingArea(QScrollArea):
     """Scrolls up and down only, so it asks for the width its content cannot do without."""
 
-    def __init__(self, content: QWidget) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._content = content
-        self.setWidget(content)
+        self._content = QWidget(self.viewport())
+        self.setWidget(self._content)
         self.setWidgetResizable(True)
         self.setFrameShape(QScrollArea.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.viewport().setAutoFillBackground(False)
-        content.installEventFilter(self)
+        self._content.installEventFilter(self)
+
+    def set_content(self, layout: QLayout) -> None:
+        """What scrolls."""
+        self._content.setLayout(layout)
 
     def minimumSizeHint(self) -> QSize:
         content = self._content.minimumSizeHint().width()
@@ -40,21 +44,27 @@ class FittingArea(QScrollArea):
 
 
 class Panel(BesideOrOver):
-    """Lays out ``cards``, most of them forms, and ``preview``; each side scrolls by itself."""
+    """Lays out ``cards``, most of them forms, and ``preview``; each side scrolls by itself.
 
-    def __init__(self, cards: Sequence[SectionForm | WhereCard], preview: QWidget) -> None:
+    They come in last, into areas that have their place: Qt dresses everything anew that gets another parent.
+    """
+
+    def __init__(self, cards: Sequence[SectionForm | WhereCard], preview: QWidget, parent: QWidget) -> None:
         self.cards = tuple(cards)
         self.forms = tuple(card for card in cards if isinstance(card, SectionForm))
         self.preview = preview
-        above = SPACING.l - room_above(preview)
-        left = vbox(*self.cards, STRETCH, spacing=SPACING.l, margins=(SPACING.l, SPACING.l, SPACING.s, SPACING.l))
-        right = vbox(preview, STRETCH, spacing=SPACING.l, margins=(SPACING.s, above, SPACING.l, SPACING.l))
-        self._left_area = FittingArea(in_widget(left))
+        self._left_area, right_area = FittingArea(), FittingArea()
+        super().__init__(self._left_area, right_area, parent, shares=(48, 52), least=_SIDE_BY_SIDE, handle="Preview")
         self._left_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it follows what has the keyboard in it
-        right_area = FittingArea(in_widget(right))
         right_area.setAccessibleName("Preview")
+        above = SPACING.l - room_above(preview)
+        self._left_area.set_content(
+            vbox(*self.cards, STRETCH, spacing=SPACING.l, margins=(SPACING.l, SPACING.l, SPACING.s, SPACING.l))
+        )
+        right_area.set_content(
+            vbox(preview, STRETCH, spacing=SPACING.l, margins=(SPACING.s, above, SPACING.l, SPACING.l))
+        )
         GrowingRoom(right_area)
-        super().__init__(self._left_area, right_area, shares=(48, 52), least=_SIDE_BY_SIDE, handle="Preview")
         theme().changed.connect(self._limit_forms)
         self._limit_forms()
 
