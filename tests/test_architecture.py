@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from training.catalog.onnx_packages import ONNX_PACKAGES
+
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted(path for house in ("studio", "training") for path in (ROOT / house).rglob("*.py"))
 TORCH_FREE = (
@@ -169,7 +171,8 @@ def test_importing_the_whole_studio_loads_no_torch() -> None:
     output = run_python(
         "import importlib, sys\n"
         f"for name in {modules!r}: importlib.import_module(name)\n"
-        "print(sorted(name for name in sys.modules if name.partition('.')[0] in ('torch', 'torchvision', 'safetensors')))"
+        f"heavy = {('torch', 'torchvision', 'safetensors', *ONNX_PACKAGES)!r}\n"
+        "print(sorted(name for name in sys.modules if name.partition('.')[0] in heavy))"
     )
     assert output.strip() == "[]"
 

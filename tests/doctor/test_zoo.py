@@ -108,6 +108,7 @@ def test_repairs_name_settings_that_there_are() -> None:
     assert named <= known
 
 
+@pytest.mark.slow
 def test_healthy_runs_are_written(tmp_path: Path) -> None:
     runs = [animal for animal in every_animal() if isinstance(animal, Healthy)]
     assert len(runs) >= 30

@@ -154,6 +154,7 @@ def test_a_run_goes_on_in_the_background_and_is_found_again(
     assert list_checkpoints(folder)[0].step == after.live.progress.step
 
 
+@pytest.mark.slow
 def test_the_engine_in_place_does_the_same(qtbot: QtBot, make_context: MakeContext, tiny: MakeConfig) -> None:
     context = make_context(in_process=True)
     assert context.engine.in_process

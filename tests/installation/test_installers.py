@@ -49,6 +49,7 @@ def test_what_was_not_frozen_on_windows_is_put_into_no_installer(tmp_path: Path)
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the others can freeze for one of them")
 @pytest.mark.parametrize("target", ["windows", "macos"])
 def test_a_window_is_frozen_on_its_own_system_alone(target: str, tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ def test_new_and_deleted_checkpoints_are_whole_or_gone(tmp_path: Path) -> None:
     assert [info.step for info in list_checkpoints(folder)] == [step, step - 1]
 
 
+@pytest.mark.slow
 def test_a_run_that_saves_every_step_and_is_taken_back(tmp_path: Path) -> None:
     """Saves at every step, at the person's wish and for the best; then the same steps once more, from further back."""
     hooks = Hooks()

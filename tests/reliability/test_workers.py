@@ -104,6 +104,7 @@ def test_killed_workers_are_replaced_and_no_number_differs(tmp_path: Path) -> No
     assert "loader.workers" in found[0].advice
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_look")
 @pytest.mark.parametrize("deaths", [2, 3])
 def test_the_third_death_without_a_batch_in_between_is_the_last(tmp_path: Path, deaths: int) -> None:

@@ -51,6 +51,7 @@ def test_closed_streams_cost_no_run_its_exit_code(config: Path, tmp_path: Path) 
     assert [record["status"] for record in runs] == ["completed"] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", [False, True])
 def test_what_takes_no_output_is_called_by_its_name(run: list[str], unbuffered: bool) -> None:
     told = "Standard output: No space left on device; check the file it goes to, its permissions and the disk.\n"

@@ -22,6 +22,7 @@ def loaded(*words: str) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_a_run_loads_no_compiler_that_it_does_not_use(tmp_path: Path) -> None:
     words = ["run", "preset:spiral", "--set", "loop.epochs=1", "--set", "schedule.warmup=0"]
     assert loaded(*words, "--workspace", str(tmp_path)) == ["0", "pydantic", "torch"]

@@ -262,6 +262,7 @@ def test_a_chart_says_its_newest_values_to_those_who_do_not_see_it(board: Metric
     assert plot.accessibleDescription() == "No values yet"
 
 
+@pytest.mark.slow
 def test_the_values_of_a_chart_are_a_table_that_grows_with_it(qtbot: QtBot, board: MetricsBoard) -> None:
     plot = board.plot("loss")
     menu = right_click(plot)

@@ -11,6 +11,7 @@ from studio.state.context import AppContext
 from tests.studio.pages_evaluate.page_driver import open_page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damaged", [False, True])
 @pytest.mark.usefixtures("run")
 def test_the_views_and_the_samples(qtbot: QtBot, context: AppContext, damaged: bool) -> None:

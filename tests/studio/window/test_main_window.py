@@ -23,7 +23,6 @@ from studio.window.preferences import PreferencesDialog
 from studio.window.status_strip import StatusStrip
 from tests.studio.conftest import ENDLESS, MakeHost
 from tests.studio.window_driver import answer_next_question, open_window, press, run_page
-from training.catalog.onnx_packages import ONNX_PACKAGES
 from training.config import RunConfig
 from training.control import WINDOW_GONE, Command, send
 from training.runs.folder import RunFolder, create_run, owner_of
@@ -248,14 +247,6 @@ def test_preferences_are_checked_and_taken_over(qtbot: QtBot, context: AppContex
     assert not settings.keep_training
     assert settings.theme == "dark"
     assert settings.high_contrast
-
-
-@pytest.mark.parametrize("module", ["studio.app", "studio.launch", "studio.window.main_window"])
-def test_the_window_process_never_loads_torch(module: str) -> None:
-    pages = "; ".join(f"importlib.import_module({entry.target.split(':')[0]!r})" for entry in PAGES)
-    code = f"import importlib, sys; importlib.import_module({module!r}); {pages}; print({{'torch', *{ONNX_PACKAGES}}} & set(sys.modules))"
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
-    assert answer.stdout.strip() == "set()"
 
 
 def test_starting_the_program_loads_neither_qt_nor_pyqtgraph_too_early() -> None:

@@ -20,6 +20,7 @@ from training.embedded_config import EmbeddedConfig
 MakeConfig = Callable[..., RunConfig]
 
 
+@pytest.mark.slow
 def test_a_report_is_saved_dropped_and_compared_with_the_data(
     qtbot: QtBot, context: AppContext, config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,6 +29,7 @@ def write(qtbot: QtBot, dialog: SlurmDialog) -> None:
     qtbot.waitUntil(lambda: not dialog.is_busy)
 
 
+@pytest.mark.slow
 def test_a_script_is_written_and_written_again_for_the_same_run(
     qtbot: QtBot, dialog: SlurmDialog, context: AppContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -49,6 +50,7 @@ def test_a_script_is_written_and_written_again_for_the_same_run(
     assert dialog.submit_button.toolTip() == NO_SLURM
 
 
+@pytest.mark.slow
 def test_what_cannot_be_written_is_told_and_leaves_nothing(
     qtbot: QtBot, dialog: SlurmDialog, context: AppContext
 ) -> None:

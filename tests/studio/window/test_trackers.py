@@ -150,6 +150,7 @@ def test_copies_are_set_up_and_tried_in_the_preferences(
     assert (load_copy_settings().to, copies_file().read_text()[:6]) == ("", "# mine")
 
 
+@pytest.mark.slow
 def test_the_page_of_a_run_tells_what_trackers_have_and_sends_the_rest(
     qtbot: QtBot, context: AppContext, config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,7 @@ def find(context: AppContext) -> str:
     return find_newer(context.settings.get(), lambda: False)
 
 
+@pytest.mark.slow
 def test_the_newest_release_is_found_in_either_form_of_index(
     context: AppContext, index: Server, tmp_path: Path
 ) -> None:

@@ -59,6 +59,7 @@ def kill_while_decoding(folder: Path, wish: CacheWish, last: int, share: float) 
     assert process.exitcode == -signal.SIGKILL
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
 @pytest.mark.parametrize(
     ("last", "share", "kept", "keep"),

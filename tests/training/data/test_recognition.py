@@ -159,6 +159,7 @@ def test_a_cache_nobody_can_add_to_is_read_all_the_same(folder: Path, wish: Cach
             assert same(source, folder)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
 def test_a_kill_amid_the_records_of_known_files(folder: Path, wish: CacheWish) -> None:
     opened(folder, wish)

@@ -300,6 +300,7 @@ def test_from_the_cache_or_decoded_the_pairs_are_the_same(tmp_path: Path) -> Non
     assert changed.fingerprint != plain.fingerprint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loader", [{"mode": "streamed", "workers": 0}, {"mode": "streamed", "workers": 2}])
 def test_streamed_batches_are_the_resident_ones(
     tmp_path: Path, make_config: MakeConfig, loader: dict[str, Any]

@@ -258,6 +258,7 @@ def test_a_column_gives_the_parts(make_config: MakeConfig, tmp_path: Path) -> No
     assert on_test.splits["validation"].tolist() == list(range(2, 40, 4))
 
 
+@pytest.mark.slow
 def test_streamed_is_resident_with_any_number_of_workers(make_config: MakeConfig, tmp_path: Path) -> None:
     content = rows("extra", count=90)
 

@@ -32,6 +32,7 @@ def shapes(make_config: MakeConfig, settings: dict[str, Any], **sections: Any) -
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", first_of([VARIED, MIXED, {"erasing": 0.3}]), ids=["everything", "mixed", "erased"])
 @pytest.mark.parametrize("workers", first_of([2, 0]))
 def test_streamed_is_resident_bit_for_bit(make_config: MakeConfig, settings: dict[str, Any], workers: int) -> None:

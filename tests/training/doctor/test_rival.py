@@ -64,6 +64,7 @@ def test_the_setting_that_is_farthest_from_usual_is_suspected(settings: dict[str
     assert words
 
 
+@pytest.mark.slow
 def test_a_loss_of_ones_own_is_suspected_first(tmp_path: Path) -> None:
     """One that asks for the opposite."""
     wrong = MSE.replace("SAID", "mse_loss").replace("== 0", "== 1")
@@ -72,6 +73,7 @@ def test_a_loss_of_ones_own_is_suspected_first(tmp_path: Path) -> None:
     assert not train(tmp_path, "optimizer.lr=0.01", own=MSE.replace("SAID", "mse_loss"))
 
 
+@pytest.mark.slow
 def test_few_steps_and_weighed_classes_are_not_compared(tmp_path: Path) -> None:
     assert not train(tmp_path, "optimizer.lr=2e-4", "loop.epochs=2")
     assert not train(tmp_path, "optimizer.lr=0.01", "objective.balanced=true")

@@ -58,6 +58,7 @@ def nothing(x: np.ndarray, y: np.ndarray) -> None:
     pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("train", "held", "key"),
     [

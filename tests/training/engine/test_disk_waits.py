@@ -65,6 +65,7 @@ def wait_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DiskWaits, "after_save", lambda waits, step, _manager: after_save(waits, step, slow))
 
 
+@pytest.mark.slow
 def test_steps_far_faster_than_the_disk_are_all_saved_and_the_cost_is_told_once(
     tmp_path: Path, living: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,6 +99,7 @@ def test_how_far_is_read_ahead_changes_no_bit(tmp_path: Path, ahead: int, worker
     assert digests(runs[0]) == digests(runs[1])
 
 
+@pytest.mark.slow
 def test_what_is_read_ahead_counts_as_memory(tmp_path: Path, capsys: Captured) -> None:
     told = []
     for ahead in (1, 500):

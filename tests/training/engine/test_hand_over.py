@@ -73,6 +73,7 @@ def test_a_relative_path_means_the_working_folder(
     assert read_json(folder.path / PLACES) == {HERE: {"dataset.path": str(tmp_path / "elsewhere")}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["resume", "before the first checkpoint", "branch"])
 def test_relative_paths_of_a_branch_mean_the_working_folder(
     way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -60,6 +60,7 @@ def test_a_run_that_is_profiled_is_the_same_run_to_the_bit(tmp_path: Path) -> No
     assert digests(watched) == digests(plain)
 
 
+@pytest.mark.slow
 def test_the_parts_fit_into_the_time_of_the_run(tmp_path: Path) -> None:
     profile, wall = profile_run(tiny("loop.accumulation=2", "loop.epochs=10", "loop.ema_decay=0.9"), tmp_path)
     assert profile.steps == 36  # without the first epoch, the end of which is the first flush
@@ -71,6 +72,7 @@ def test_the_parts_fit_into_the_time_of_the_run(tmp_path: Path) -> None:
     assert profile.busy is None
 
 
+@pytest.mark.slow
 def test_the_parts_of_a_compiled_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compile_nothing(monkeypatch)
     profile, _wall = profile_run(tiny("precision.compile=step"), tmp_path)
@@ -191,6 +193,7 @@ def told(folder: RunFolder, kind: type[Kind]) -> list[Kind]:
     return [event for event in History(folder.events_file).poll() if isinstance(event, kind)]
 
 
+@pytest.mark.slow
 def test_a_profile_that_cannot_be_written_ends_no_run(tmp_path: Path) -> None:
     heard: list[Event] = []
     hooks = profiling(watch=heard.append)

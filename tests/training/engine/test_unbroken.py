@@ -88,6 +88,7 @@ def test_resume_from_each_checkpoint_gives_the_same_run(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_how_batches_are_prepared_changes_no_bit(tmp_path: Path) -> None:
     data = write_idx(tmp_path / "data")
     runs = [

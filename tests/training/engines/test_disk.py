@@ -38,6 +38,7 @@ def _list_files(disk: Path) -> list[str]:
     return sorted(path.name for path in disk.rglob("*") if path.is_file() and not path.name.endswith(".lock"))
 
 
+@pytest.mark.slow
 def test_a_disk_that_others_fill_while_it_is_installed_keeps_nothing_half_made(
     server: Server, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -92,6 +92,7 @@ def test_another_build_is_told_before_it_is_downloaded_where_its_version_says_so
     assert not any(each.is_dir() for each in engines_folder().iterdir())
 
 
+@pytest.mark.slow
 def test_another_build_is_told_afterwards_where_only_torch_itself_knows(
     tmp_path: Path, copied_environments: None
 ) -> None:
@@ -167,6 +168,7 @@ def test_a_connection_that_breaks_off_goes_on_where_it_was(server: Server, monke
     assert int(second.removeprefix("bytes=").removesuffix("-")) > PADDING // 2
 
 
+@pytest.mark.slow
 def test_a_canceled_installation_is_gone_on_with(server: Server) -> None:
     server.gate.clear()
     request = Request(kind="cpu", index=server.address)
@@ -203,6 +205,7 @@ def test_what_was_killed_is_gone_on_with_or_discarded(server: Server, isolated_h
     assert not (engines_folder() / "cpu.partial").exists()
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_nothing_half_made(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     def fill(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -43,6 +43,7 @@ def train(folder: Path, target: str, objective: str) -> Path:
     return Path(start_run(parse_config(config), folder).folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("target", "objective"), [("amount", "regression"), ("sort", "classification")])
 def test_the_column_that_decides_is_told_from_noise(
     target: str, objective: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

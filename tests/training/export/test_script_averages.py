@@ -14,6 +14,7 @@ from training.runs.folder import RunFolder
 from training.runs.records.evaluation import read_evaluation
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
     [(), ("loop.swa_every_steps=3", "loop.swa_lr=0.002", "schedule.kind=constant"), ("loop.swa_every_steps=1",)],

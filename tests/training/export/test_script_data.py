@@ -173,6 +173,7 @@ SEGMENTED: dict[str, tuple[str, str | None, tuple[str, ...]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", SEGMENTED)
 def test_images_with_masks(way: str, train: Train, tmp_path: Path) -> None:
     mode, classes, settings = SEGMENTED[way]

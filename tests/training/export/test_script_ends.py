@@ -23,6 +23,7 @@ def test_a_dropped_batch_is_left_out(train: Train, idx_folder: Path, tmp_path: P
     assert_same_run(checkpoint, tmp_path / "run")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rules",
     [

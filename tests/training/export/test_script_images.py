@@ -27,6 +27,7 @@ MEASURED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", MEASURED)
 def test_equal_averages_measure_batch_norm(choice: str, idx_folder: Path, train: Train, tmp_path: Path) -> None:
     averaged = ("model.norm=batch", "loop.ema_decay=none", "loop.swa_every_steps=2", "loop.epochs=1")

@@ -33,6 +33,7 @@ TASKS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_sets_that_torchvision_knows(name: str, train: Train, tmp_path: Path) -> None:
     make, settings = SETS[name]

@@ -118,6 +118,7 @@ def test_own_network_with_other_random_numbers_than_torchs(
         export(train(tiny(*settings, "loop.max_steps=1")), tmp_path / "train.py")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["torchvision", "timm"])
 def test_zoo_with_the_weights_of_a_file(form: str, train: Train, tmp_path: Path) -> None:
     if form == "timm" and find_spec("timm") is None:

@@ -24,6 +24,7 @@ OPTIMIZERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("choice", "schedule"),
     [*((choice, "one_cycle") for choice in OPTIMIZERS), (OPTIMIZERS[4], "cosine"), (OPTIMIZERS[7], "cosine")],

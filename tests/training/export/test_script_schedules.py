@@ -38,6 +38,7 @@ SCHEDULES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", some_of(SCHEDULES, 6), ids=" ".join)
 def test_every_schedule(choice: tuple[str, ...], train: Train, tmp_path: Path) -> None:
     kind, *rest = choice

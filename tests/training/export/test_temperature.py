@@ -47,6 +47,7 @@ def test_probabilities_are_the_softmax_of_divided_logits(spiral: Path, tmp_path:
         assert answer.chances[0].probability == pytest.approx(float(expected[0].max()), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_a_threshold_moves_along_and_the_fitted_temperature_is_the_validation_parts(tmp_path: Path) -> None:
     config = small(
         "binary", tmp_path / "data", "objective.threshold=0.3", "loop.max_steps=20", "schedule.kind=constant"

@@ -29,6 +29,7 @@ TINY = (
 )
 
 
+@pytest.mark.slow
 def test_a_sample_left_over_is_no_missed_step(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,6 +35,7 @@ def train_baseline(folder: Path, capsys: Captured, monkeypatch: pytest.MonkeyPat
     return json_line(capsys)["steps"][0]
 
 
+@pytest.mark.slow
 def test_a_plain_loop_is_asked_to_learn(tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     right = train_baseline(tmp_path / "right", capsys, monkeypatch)
     assert right["met"], right["found"]

@@ -52,6 +52,7 @@ def test_the_time_is_measured_and_said_before_the_first_step_and_on_the_page(tmp
     assert f"{NAMED_SHARE} of MNIST" in options
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("native", [True, False])
 def test_slow_16_bits_and_a_share_that_fits_are_told(
     native: bool, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch

@@ -21,6 +21,7 @@ RESNET = (
 )
 
 
+@pytest.mark.slow
 def test_a_step_over_a_single_pixel_is_refused_in_bf16(tmp_path: Path) -> None:
     small = (*RESNET, "dataset.image_size=16", "precision.compute=bf16")
     with pytest.raises(InputError, match=r"a step longer than the 1 × 1 values it gets, .* wrongly in bf16") as refused:

@@ -28,6 +28,7 @@ CASES: list[tuple[Section, tuple[int, ...]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("section", "shape"), CASES)
 def test_the_work_is_what_torch_counts(section: Section, shape: tuple[int, ...]) -> None:
     model = make_model(section, sample_facts(shape), 10, 0)

@@ -296,6 +296,7 @@ class Fixed(torch.nn.Module):
         return self.logits.expand(*tokens.shape, -1)
 
 
+@pytest.mark.slow
 def test_tokens_are_drawn_as_often_as_expected() -> None:
     probabilities = torch.tensor([0.5, 0.25, 0.0, 0.2, 0.05])
     drawn = list(generate(Fixed(probabilities.log()), [0], 20_000, context=1, seed=1))

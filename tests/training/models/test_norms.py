@@ -72,6 +72,7 @@ def warnings(*overrides: str, workspace: Path) -> list[Finding]:
     return [item for item in preflight(tiny(*overrides), workspace) if "Batch norm" in item.title]
 
 
+@pytest.mark.slow
 def test_accumulation_is_warned_of_with_a_change_that_helps(tmp_path: Path) -> None:
     overrides = ("model.norm=batch", "loop.batch_size=16", "loop.accumulation=4")
     [found] = warnings(*overrides, workspace=tmp_path)

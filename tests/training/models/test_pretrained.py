@@ -59,6 +59,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_all_but_another_head_is_taken(file: Path) -> None:
     there = read_tensors(file)
     model, beginning = began(TorchvisionModel(weights=str(file)), GRAY)

@@ -148,6 +148,7 @@ def tree_config(path: Path, *overrides: str) -> RunConfig:
     return parse_config(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("monitor", ["auto", "val/height/r2", "val/kind/f1", "val/stands/auroc"])
 def test_a_table_of_several_targets_goes_on_to_the_same_bits_and_leaves_as_a_script(
     monitor: str, trees: Path, tmp_path: Path

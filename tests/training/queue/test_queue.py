@@ -143,6 +143,7 @@ def test_two_processes_that_add_at_the_same_time_lose_and_double_nothing(person:
     assert [entry.id for entry in content.waiting] == [str(number) for number in range(1, 31)]
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_while_it_adds_leaves_a_queue_that_is_whole(person: Person) -> None:
     queue = Queue(person.workspace)
     command = [sys.executable, "-c", ADDING, str(person.config), str(person.workspace), "1000000"]

@@ -35,6 +35,7 @@ def samples(log: Path) -> set[str]:
     return {line for path in log.parent.glob(f"{log.name}.*") for line in path.read_text().splitlines()}
 
 
+@pytest.mark.slow
 def test_two_processes_train_what_one_trains(make_ranks: Callable[[], Ranks], tmp_path: Path) -> None:
     alone = make_ranks().run(1, *SHORT, f"model.arguments.log={tmp_path / 'alone'}")
     both = make_ranks().run(2, *SHORT, f"model.arguments.log={tmp_path / 'both'}")

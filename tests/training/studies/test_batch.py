@@ -116,6 +116,7 @@ def test_the_noise_scale_of_a_network_is_that_of_its_samples_gradients() -> None
     assert told["low"] < right < told["high"]
 
 
+@pytest.mark.slow
 def test_the_whole_study_proposes_what_it_measured(
     config: Path, tmp_path: Path, capsys: Captured, in_process: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

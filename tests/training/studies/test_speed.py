@@ -87,6 +87,7 @@ def test_chance_alone_keeps_nothing(
     assert not (tmp_path / "new.toml").exists()
 
 
+@pytest.mark.slow
 def test_what_new_processes_do_not_confirm_is_not_proposed(
     config: Path,
     tmp_path: Path,
@@ -114,6 +115,7 @@ def test_what_new_processes_do_not_confirm_is_not_proposed(
     assert not (tmp_path / "new.toml").exists()
 
 
+@pytest.mark.slow
 def test_what_changes_the_results_is_said(
     tmp_path: Path, capsys: Captured, in_process: list[str], clock: Factors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,6 +148,7 @@ def test_what_changes_the_results_is_said(
     assert any("which this setting should not do" in note for note in told["notes"])
 
 
+@pytest.mark.slow
 def test_what_was_measured_is_not_measured_again(
     config: Path,
     tmp_path: Path,
@@ -256,6 +259,7 @@ def test_the_speed_check_in_processes_of_its_own(config: Path, tmp_path: Path, c
     assert 0.0 < tried["low"] <= tried["ratio"] <= tried["high"]
 
 
+@pytest.mark.slow
 def test_a_fused_optimizer_is_measured_beside_its_foreach_form(
     config: Path, tmp_path: Path, capsys: Captured, in_process: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -259,6 +259,7 @@ def test_the_smallest_has_65_lines_from_top_to_bottom() -> None:
     assert workers.text.endswith('if __name__ == "__main__":\n    main()\n')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(preset_names()) - {"distillation"}))
 def test_no_preset_has_more_than_150_lines(name: str, tmp_path: Path) -> None:
     config = load_preset(name, make_data(name, tmp_path), trust=True)

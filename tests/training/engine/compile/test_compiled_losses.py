@@ -68,6 +68,7 @@ FORMS: dict[str, tuple[str, ...]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_loss_and_weight_are_one_graph_without_a_look_at_any_number(form: str, tmp_path: Path) -> None:
     """What torch captures for a compiled step; a machine's compiler is not asked."""

@@ -86,6 +86,7 @@ def runs_out_once(session: Session) -> None:
         raise torch.OutOfMemoryError("out of memory")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "way", [(), ("loop.accumulation=2", "loop.batch_size=16"), ("precision.compile=model",)], ids=str
 )
