@@ -92,7 +92,7 @@ def start(command: Sequence[str]) -> subprocess.Popen[str]:
 
 def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
     """What it tells at its end, with its exit code and what it said."""
-    output, said = process.communicate(timeout=300)
+    output, said = process.communicate(timeout=900)
     lines = output.strip().splitlines()
     return {**(json.loads(lines[-1]) if lines else {}), "code": process.returncode, "said": said}
 
