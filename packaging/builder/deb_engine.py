@@ -56,7 +56,7 @@ def make_engine_deb(tree: Path, out: Path) -> list[Path]:
             " What trains when Trainwright's window is asked to, on machines without a GPU:\n"
             f" a Python environment with PyTorch.{without}",
         }
-        return [finish_package(root, PACKAGE, fields, out, ("-Zzstd", "-z10"))]
+        return [finish_package(root, PACKAGE, fields, out, ("-Zxz", "-z3"))]
 
 
 def _make_engine(tree: Path, root: Path, given: list[Path]) -> None:

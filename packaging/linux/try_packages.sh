@@ -13,6 +13,16 @@ since() { date +%s.%N | awk -v start="$1" '{printf "%.1f", $1 - start}'; }
 
 find_window() { timeout 120 xdotool search --sync --onlyvisible --name 'Trainwright$' | head -1; }
 
+# How long after $2 a key press in the window $1 does what it should: Preferences come. They are closed again.
+answer() {
+    until preferences=$(xdotool search --onlyvisible --name '^Preferences$'); do
+        xdotool windowfocus "$1" key ctrl+comma
+        sleep 0.05
+    done
+    since "$2"
+    xdotool windowfocus "$(echo "$preferences" | head -1)" key Escape
+}
+
 # Kills the program of the window $1, and waits until it has ended.
 close() {
     program=$(xdotool getwindowpid "$1")
@@ -43,9 +53,10 @@ start)
     window=$(find_window)
     frame=$(since "$start")
     program=$(xdotool getwindowpid "$window")
+    usable=$(answer "$window" "$start")
     whole=$(settle "$program" "$start")
     used=$(ticks "$program" | awk -v rate="$(getconf CLK_TCK)" '{printf "%.1f", $1 / rate}')
-    echo "$2: the window's frame after $frame s, at rest after $whole s, $used s of a core used"
+    echo "$2: the window's frame after $frame s, answers a key after $usable s, at rest after $whole s, $used s of a core used"
     if [ "${3:-}" = measure ]; then
         sleep 10
         before=$(ticks "$program"); sleep 30; after=$(ticks "$program")
