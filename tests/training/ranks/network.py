@@ -13,13 +13,17 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
+from training.engine.ranks import gradients
+
 RANK = int(os.environ.get("RANK", "0"))
 
 
 class Smooth(nn.Module):
     causal: torch.Tensor
 
-    def __init__(self, channels: int, classes: int, double: bool, log: str, fault: str, pause: float) -> None:
+    def __init__(
+        self, channels: int, classes: int, double: bool, log: str, fault: str, pause: float, early: bool
+    ) -> None:
         super().__init__()
         self.body = nn.Sequential(
             *(nn.Conv2d(channels, 8, 3, 2, 1), nn.BatchNorm2d(8), nn.GELU(), nn.Dropout(0.2)),
@@ -32,6 +36,8 @@ class Smooth(nn.Module):
         self.to(self.kind)
         self.log, self.fault, self.pause = log, fault, pause
         self.passes = 0
+        if early:  # as on GPUs
+            gradients.travels_early = lambda device: True
 
     def float(self) -> "Smooth":
         """Stays what it is: the program would make it float32."""
@@ -59,6 +65,12 @@ class Smooth(nn.Module):
 
 
 def build(
-    channels: int, classes: int, double: bool = False, log: str = "", fault: str = "", pause: float = 0.0
+    channels: int,
+    classes: int,
+    double: bool = False,
+    log: str = "",
+    fault: str = "",
+    pause: float = 0.0,
+    early: bool = False,
 ) -> nn.Module:
-    return Smooth(channels, classes, double, log, fault, pause)
+    return Smooth(channels, classes, double, log, fault, pause, early)
