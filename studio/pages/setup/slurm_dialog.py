@@ -29,6 +29,7 @@ _FIELDS = (
     ("--partition", "Partition", "the cluster's own"),
     ("--account", "Account", "the cluster's own"),
     ("--time", "Time limit", "04:00:00, or the cluster's own"),
+    ("--notice", "Seconds to save before it", "120"),
     ("--nodes", "Nodes", "1"),
     ("--gpus-per-node", "GPUs of a node", "0"),
     ("--cpus-per-node", "CPUs of a node", "the cluster's own"),
