@@ -87,7 +87,7 @@ class HelpWindow(QDialog):
         """Turn to the page ``topic``, one of ``TOPICS``; "topic#words" to the entry of that code in it, or else to the first
         place of these words."""
         page, _, words = topic.partition("#")
-        if page != self.topic or not words:  # it is spaced out, and laid out, anew
+        if page != self.topic or not words:  # loading it lays all of it out once more
             self.text.setSource(QUrl(f"{page}.md"), QTextDocument.ResourceType.MarkdownResource)
         if words:
             self.text.setTextCursor(_find(self.text.document(), words))

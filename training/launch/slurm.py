@@ -60,7 +60,7 @@ def submit(folder: RunFolder) -> Launch:
 
 
 def find_jobs(folder: RunFolder, cluster: str = "") -> list[Job]:
-    """The run's jobs that Slurm has, waiting or at work; those are named after it, whoever submitted them. Raises InputError where
+    """The run's jobs that Slurm has, waiting or at work; those that are named after it, also where somebody else submitted them. Raises InputError where
     Slurm cannot be asked."""
     where = [f"--clusters={cluster}"] if cluster else []
     told = _ask("squeue", "--noheader", f"--name={folder.id}", "--format=%i|%T|%r", *where)
