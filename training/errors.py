@@ -125,6 +125,10 @@ class LabelRangeError(InputError):
     """A class, label or mask value that no training sample has, or that there cannot be."""
 
 
+class TooLargeError(InputError):
+    """A model that the memory there is cannot hold while it is trained, whatever the batches."""
+
+
 class ConfigError(InputError):
     """A configuration that cannot run; ``problems`` lists every fault found, in the order of the file."""
 

@@ -24,12 +24,13 @@ from training.doctor.split import duplicate_findings
 from training.engine.assemble import assemble
 from training.engine.runs.outcome import describe_error, explain
 from training.engine.session import Session
-from training.errors import ConfigError, LabelRangeError, NonFiniteError, TrainingError
+from training.errors import ConfigError, LabelRangeError, NonFiniteError, TooLargeError, TrainingError
 from training.events import Finding
 from training.findings import without_idle_fix, without_muted
 from training.findings.data import NONFINITE
 from training.findings.folding import is_explained
 from training.findings.labels import LABEL_RANGE
+from training.findings.machine import MEMORY
 from training.findings.settings import FAULT, INACTIVE, INVALID, TIME
 from training.protocol.answers import RunTime
 from training.system.process import give_back_memory
@@ -88,6 +89,8 @@ def preflight(
         found += [
             INVALID.find("error", str(problem), place=problem.path, fix=problem.fix) for problem in error.problems
         ]
+    except TooLargeError as error:
+        found.append(MEMORY.find_error(error))
     except (NonFiniteError, LabelRangeError) as error:
         found.append((NONFINITE if isinstance(error, NonFiniteError) else LABEL_RANGE).find_error(error))
     except Exception as error:

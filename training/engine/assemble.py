@@ -26,6 +26,7 @@ from training.engine.device import (
     choose_threads,
     wants_channels_last,
 )
+from training.engine.model_room import refuse_too_large
 from training.engine.ranks.group import ALONE, Ranks
 from training.engine.ranks.slots import share_slots
 from training.engine.session import Session
@@ -90,6 +91,7 @@ def assemble(
         data.views, data.compares_samples = objective.views, objective.compares_samples
         own_network = code.code_file if code and isinstance(config.model, UserFile) else None
         model = make_model(config.model, data.facts, objective.outputs, config.seed, own_network, not loads)
+        refuse_too_large(model, config, device, ranks)
         precision, batch_size = config.precision, config.loop.batch_size
         pass_size = -(-batch_size // config.loop.slots)
         threads = auto.threads or choose_threads(precision.threads, model, data.facts, pass_size, ranks.local_count)

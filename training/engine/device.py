@@ -20,6 +20,7 @@ from training.errors import ConfigError, Problem
 from training.facts import DataFacts
 from training.models.flops import filter_use, step_flops
 from training.system.gpus import look_for_nvidia
+from training.system.host_memory import host_memory
 
 OUT_OF_MEMORY = (
     "out of memory",  # CUDA outside the allocator, MPS
@@ -99,6 +100,16 @@ def describe_device(device: torch.device) -> str:
     if device.type == "cuda":
         return f"{torch.cuda.get_device_name(device)} ({device})"
     return {"cpu": "CPU", "mps": "Apple GPU"}.get(device.type, str(device))
+
+
+def total_memory(device: torch.device) -> tuple[int, str]:
+    """The bytes of memory that ``device`` has in all, in use or not, and how a sentence calls them: "of NVIDIA H100 (cuda:0)"."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[1], f"of {describe_device(device)}"
+    if device.type == "mps":
+        return torch.mps.recommended_max_memory(), f"of {describe_device(device)}"
+    host = host_memory()
+    return host.total, host.bound
 
 
 def list_devices() -> list[str]:

@@ -29,7 +29,8 @@ TIGHT_SHARE = 0.9
 MEMORY = Rule(
     "memory.tight",
     "Memory will hardly do",
-    f"One real step, measured: what is still to come is more than is free, or on a GPU more than {TIGHT_SHARE:.0%} of all.",
+    f"One real step, measured: what is still to come is more than is free, or on a GPU more than {TIGHT_SHARE:.0%} of all. Reckoned: weights, "
+    "gradients and the optimizer's numbers alone are more than all of it (an error, with which no run begins).",
     "PyTorch profiler (90 %)",
     fix="loop.batch_size and loop.accumulation: the same samples in each step.",
 )

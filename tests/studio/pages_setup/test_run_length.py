@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtWidgets import QLabel
 
 from studio.pages.setup.page import SetupPage
-from studio.pages.setup.previews.run_length import checkpoint_bytes, run_length
+from studio.pages.setup.previews.run_length import run_length
 from tests.studio.pages_setup.fakes import FakeContext, answer
 from training.config import RunConfig
 from training.core.batch_plan import BatchPlan
@@ -31,23 +31,6 @@ def test_the_step_limit_and_the_assumption() -> None:
     assert run_length(config, 6400).limited
     assert not run_length(config, 64).limited
     assert run_length(config, None).assumed
-
-
-@pytest.mark.parametrize(
-    ("optimizer", "loop", "copies"),
-    [
-        ({"kind": "adamw"}, {}, 3),
-        ({"kind": "adamw", "amsgrad": True}, {}, 4),
-        ({"kind": "sgd"}, {}, 2),
-        ({"kind": "sgd", "momentum": 0.0, "nesterov": False}, {}, 1),
-        ({"kind": "adam"}, {"ema_decay": 0.999}, 4),
-    ],
-)
-def test_a_checkpoint_holds_the_weights_and_what_the_optimizer_remembers(
-    optimizer: dict[str, object], loop: dict[str, object], copies: int
-) -> None:
-    config = RunConfig.model_validate({"optimizer": optimizer, "loop": loop})
-    assert checkpoint_bytes(config, 1000, 0) == 1000 * copies
 
 
 def test_max_steps_is_told_beside_the_epochs_it_cuts_off(page: SetupPage, context: FakeContext) -> None:

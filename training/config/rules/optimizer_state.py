@@ -30,12 +30,12 @@ def optimizer_obstacle(before: RunConfig, after: RunConfig) -> str:
     for name in ("amsgrad", "centered"):
         if getattr(old, name, None) != getattr(new, name, None):
             return f"optimizer.{name} needs other numbers"
-    if _has_momentum(before) != _has_momentum(after):
-        return f"momentum is {'on' if _has_momentum(after) else 'off'} now"
+    if keeps_momentum(before) != keeps_momentum(after):
+        return f"momentum is {'on' if keeps_momentum(after) else 'off'} now"
     return ""
 
 
-def _has_momentum(config: RunConfig) -> bool:
+def keeps_momentum(config: RunConfig) -> bool:
     """Whether SGD or RMSprop keeps momentum buffers; a one-cycle schedule may switch them on."""
     optimizer, schedule = config.optimizer, config.schedule
     if not isinstance(optimizer, Sgd | RMSprop):
@@ -53,4 +53,4 @@ def optimizer_numbers(config: RunConfig) -> str:
     """What the optimizer keeps; "" for SGD without momentum, which keeps nothing."""
     if not isinstance(config.optimizer, Sgd):
         return f"{_name_optimizer(config)}'s moments and step counts"
-    return "SGD's momentum buffers" if _has_momentum(config) else ""
+    return "SGD's momentum buffers" if keeps_momentum(config) else ""

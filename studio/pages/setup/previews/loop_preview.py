@@ -7,11 +7,12 @@ from PySide6.QtWidgets import QWidget
 from studio.forms.waiting import ask_to_mend
 from studio.pages.setup.previews.optimization_preview import basis
 from studio.pages.setup.previews.preview_model import PreviewModel
-from studio.pages.setup.previews.run_length import RunLength, checkpoint_bytes, training_bytes
+from studio.pages.setup.previews.run_length import RunLength
 from studio.state.formats import metric_title
 from studio.theme import SPACING
 from studio.widgets import BigNumber, Card, KeyValueTable, hbox, in_widget, label, vbox
 from training.config import RunConfig
+from training.config.rules.memory_need import checkpoint_bytes, training_bytes
 from training.errors import format_bytes
 
 
