@@ -12,7 +12,6 @@ from training.config.sections.loop import Loop
 from training.core.clip import clip_value, clip_value_and_norm
 from training.core.step import train_step as core_step
 from training.data import MicroBatches
-from training.engine.device import ran_out_of_memory
 from training.engine.session import Clip, Session
 from training.engine.watches.watch import Given
 from training.optim.fast_clip import clip_norm, gradient_norm
@@ -47,7 +46,7 @@ def train_step(session: Session, window: MicroBatches, lr: float) -> tuple[Tenso
         )
     except Exception as error:
         if shared is not None:
-            shared.fail(error, ran_out_of_memory(error))
+            shared.fail(error)
         raise
     average(stepped)
     return total if shared is None else shared.total, norm

@@ -28,8 +28,8 @@ _LOOK_SECONDS = 0.02
 _WORDS_SECONDS = 3.0  # for the last words of one that fails
 
 
-FINE, OUT_OF_MEMORY, FAILED = 0, 1, 2
-"""How it is with a rank where all meet."""
+FINE, FAILED = 0, 1 << 20
+"""How it is with a rank where all meet; what is between is 1 more than the number of one that ran out of memory."""
 
 
 class RankLost(TrainingError):
@@ -37,7 +37,11 @@ class RankLost(TrainingError):
 
 
 class OutOfMemoryElsewhere(RuntimeError):
-    """Another rank ran out of memory in this very step, or pass."""
+    """Another rank ran out of memory in this very step, or pass: which one ("rank 1 of 2"), and how it was with its memory."""
+
+    def __init__(self, who: str, shortage: str) -> None:
+        super().__init__(f"{who} is out of memory: {shortage}")
+        self.who, self.shortage = who, shortage
 
 
 class Ranks:
@@ -74,8 +78,23 @@ class Ranks:
         """What is inside is done by rank 0 first, then by the others: what it leaves on disk need not be made again."""
         yield
 
+    def name(self, rank: int) -> str:
+        """ "rank 1 of 2": what a sentence calls it; "" for one that is alone."""
+        return f"rank {rank} of {self.count}" if self.count > 1 else ""
+
     def tell_failure(self, error: BaseException) -> None:
         """Let the others know why this one ends, unless another one was first."""
+
+    def tell_trouble(self, error: BaseException, shortage: str) -> int:
+        """Let the others know, who wait for this one, what ``error`` kept it from being there; returns the state that it is in. ``shortage``
+        says how it is with its memory, where it ran out of it, else it is ""."""
+        if not shortage:
+            self.tell_failure(error)
+        return 1 + self.rank if shortage else FAILED
+
+    def read_shortage(self, rank: int) -> str:
+        """What another one said of its memory."""
+        raise NotImplementedError
 
     @contextmanager
     def failures_told(self) -> Iterator[None]:
@@ -91,11 +110,11 @@ class Ranks:
 
     def refuse_state(self, state: int) -> None:
         """Raise OutOfMemoryElsewhere, or RankLost, where ``state``, the worst of all ranks, is not FINE."""
-        if state == OUT_OF_MEMORY:
-            raise OutOfMemoryElsewhere("another process of the run is out of memory")
         if state == FAILED:
             self.refuse_lost()
             raise RankLost("Another process of the run failed.", "Resume to go on from the last checkpoint.")
+        if state != FINE:
+            raise OutOfMemoryElsewhere(self.name(state - 1), self.read_shortage(state - 1))
 
     def take_over(self, tensors: Iterable[Tensor]) -> None:
         """Make them what they are in rank 0: another model of CPU may have rounded otherwise before the first step."""
@@ -204,6 +223,14 @@ class JoinedRanks(Ranks):
         text = "it was asked to stop" if isinstance(error, StopRequested | KeyboardInterrupt) else text
         with suppress(RuntimeError):  # the store is gone, and with it all who would read it
             self._store.set(self._key(f"failed {self.rank}"), " ".join(text.split()))
+
+    def tell_trouble(self, error: BaseException, shortage: str) -> int:
+        if shortage:
+            self._store.set(self._key(f"shortage {self.rank}"), shortage)
+        return super().tell_trouble(error, shortage)
+
+    def read_shortage(self, rank: int) -> str:
+        return str(self._store.get(self._key(f"shortage {rank}")).decode())
 
     def watch(self, look: Callable[[], object]) -> None:
         self._look = look

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from training.core import evaluation
-from training.engine.device import ran_out_of_memory
-from training.engine.ranks.group import FAILED, FINE, OUT_OF_MEMORY
+from training.engine.ranks.group import FINE
 from training.engine.session import Session
+from training.engine.shortage import describe_memory
 from training.objectives import MetricSet
 
 
@@ -22,9 +22,7 @@ def evaluate_shared(session: Session, part: str, metrics: MetricSet) -> tuple[fl
     try:
         mine = _measure(session, part, metrics)
     except Exception as error:
-        if not ran_out_of_memory(error):
-            ranks.tell_failure(error)
-        ranks.agree(OUT_OF_MEMORY if ran_out_of_memory(error) else FAILED)
+        ranks.agree(ranks.tell_trouble(error, describe_memory(error, session.device)))
         raise
     ranks.refuse_state(*ranks.agree(FINE))
     told = ranks.gather((mine, metrics.take_sums()))

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from training.data import MicroBatches
 from training.engine.ranks.gradients import GradientSum, put_back
-from training.engine.ranks.group import ALONE, FAILED, FINE, OUT_OF_MEMORY, Ranks
+from training.engine.ranks.group import ALONE, FINE, Ranks
+from training.engine.shortage import describe_memory
 
 
 class SharedStep:
@@ -65,13 +66,12 @@ class SharedStep:
         self._ranks.add(told)
         return told
 
-    def fail(self, error: Exception, out_of_memory: bool) -> None:
+    def fail(self, error: Exception) -> None:
         """Tell the others, who wait at the end of the step, that this process does not get there."""
         if not self._joined and self._ranks.count > 1:
             self._joined = True
-            if not out_of_memory:
-                self._ranks.tell_failure(error)
-            self._agree(OUT_OF_MEMORY if out_of_memory else FAILED)
+            shortage = describe_memory(error, self._parameters[0].device)
+            self._agree(self._ranks.tell_trouble(error, shortage))
 
     def _run(self, window: MicroBatches, batches: Iterable[Any]) -> Iterator[Any]:
         before = [buffer.clone() for buffer in self._buffers]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import gc
 import math
-import re
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
-import psutil
 import torch
 from torch import Tensor, nn
 
@@ -19,19 +17,16 @@ from training.checkpoints.snapshot import RngState
 from training.config import RunConfig
 from training.core.batch_plan import BatchPlan
 from training.data import MicroBatches
-from training.engine.device import choose_device, describe_device, ran_out_of_memory
-from training.engine.ranks.group import OutOfMemoryElsewhere
+from training.engine.device import choose_device, ran_out_of_memory
+from training.engine.ranks.group import Ranks
 from training.engine.session import Session
+from training.engine.shortage import describe_memory, name_rank
 from training.errors import TrainingError, format_bytes
 from training.events import Event
 from training.findings.machine import SHORT
-from training.system.host_memory import host_memory
 from training.system.process import give_back_memory
 
 MOST_ACCUMULATION = 10**5  # what the setting accepts
-
-_ASKED = re.compile(r"tried to allocate ([\d.]+) (bytes|KiB|MiB|GiB)", re.IGNORECASE)
-_UNITS = {"bytes": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 
 Result = TypeVar("Result")
 Step = tuple[Tensor, Tensor]
@@ -69,6 +64,7 @@ class OutOfMemory:
             if window.used_up:
                 raise _update_shortage(error, session) from error
             message, trace = describe_shortage(error, session), traceback.format_exc(limit=-12)
+            where = _mention_rank(error, session.ranks)
         # Out here the error is gone, and with it all that the frames of the failed window held.
         plan = session.data.plan
         fix = propose_smaller_batches(session)
@@ -80,7 +76,7 @@ class OutOfMemory:
         self._begin_window_again(random)
         session.progress.take_smaller_batches(fix["loop.batch_size"])
         session.cut_batches()
-        self._tell(plan.batch_size, fix)
+        self._tell(plan.batch_size, fix, where)
         if session.progress.step:  # a run killed before its first checkpoint begins from the beginning anyway
             self._save()
         return None
@@ -94,7 +90,7 @@ class OutOfMemory:
         session.load_random_state(random)
         free_memory(session.device)
 
-    def _tell(self, before: int, fix: dict[str, int]) -> None:
+    def _tell(self, before: int, fix: dict[str, int], where: str) -> None:
         session = self._session
         now, step = session.data.plan, session.progress.step
         settings = keep_steps(fix, session)
@@ -104,7 +100,7 @@ class OutOfMemory:
         self._emit(
             SHORT.find(
                 "warning",
-                f"Memory ran out in step {step + 1:,} with batches of {before:,}; the run goes on with batches of "
+                f"Memory ran out in step {step + 1:,} with batches of {before:,}{where}; the run goes on with batches of "
                 f"{now.batch_size:,}, {now.accumulation:,} of them to a step.",
                 f"The samples of each step stay the same{_mention_batch_norm(session.model)}.{spared}",
                 step=step,
@@ -122,7 +118,7 @@ class OutOfMemory:
             except (RuntimeError, MemoryError) as error:
                 if not ran_out_of_memory(error):
                     raise
-                out_of_memory = _evaluation_shortage(error, session)
+                out_of_memory, where = _evaluation_shortage(error, session), _mention_rank(error, session.ranks)
                 if not self._goes_on or not out_of_memory.fix:
                     raise out_of_memory from error
             free_memory(session.device)
@@ -133,7 +129,7 @@ class OutOfMemory:
             self._emit(
                 SHORT.find(
                     "warning",
-                    f"Memory ran out with validation batches of {size:,}; from here on they are of {smaller:,}.",
+                    f"Memory ran out with validation batches of {size:,}{where}; from here on they are of {smaller:,}.",
                     "The metrics stay the same up to rounding.",
                     step=session.progress.step,
                     fix=out_of_memory.fix,
@@ -220,7 +216,14 @@ def format_settings(fix: Mapping[str, int | str]) -> str:
 def describe_shortage(error: BaseException, session: Session) -> str:
     """That a step's gradients did not fit, with the numbers; to be called while ``error`` is handled."""
     size, step = session.data.plan.batch_size, session.progress.step + 1
-    return f"The run ran out of memory in step {step:,} with batches of {size:,}: {describe_memory(error, session.device)}."
+    where = f"in step {step:,} with batches of {size:,}{_mention_rank(error, session.ranks)}"
+    return f"The run ran out of memory {where}: {describe_memory(error, session.device)}."
+
+
+def _mention_rank(error: BaseException, ranks: Ranks) -> str:
+    """Of a run of several processes, in which one it was."""
+    who = name_rank(error, ranks)
+    return f", in {who}" if who else ""
 
 
 def make_shortage(message: str, session: Session, fix: Mapping[str, int | str]) -> TrainingError:
@@ -243,7 +246,7 @@ def _mention_batch_norm(model: nn.Module) -> str:
 
 def _update_shortage(error: BaseException, session: Session) -> TrainingError:
     message = (
-        f"The run ran out of memory in step {session.progress.step + 1:,}, while the optimizer changed the weights: "
+        f"The run ran out of memory in step {session.progress.step + 1:,}{_mention_rank(error, session.ranks)}, while the optimizer changed the weights: "
         f"{describe_memory(error, session.device)}."
     )
     return TrainingError(message, f"Smaller batches do not help here. {_other_advice(session)}")
@@ -253,7 +256,7 @@ def _evaluation_shortage(error: BaseException, session: Session) -> TrainingErro
     size = session.data.evaluation_size
     message = (
         f"The run ran out of memory after step {session.progress.step:,}, while it measured with batches of {size:,} "
-        f"without training: {describe_memory(error, session.device)}."
+        f"without training{_mention_rank(error, session.ranks)}: {describe_memory(error, session.device)}."
     )
     if size == 1:
         return TrainingError(message, _other_advice(session))
@@ -264,10 +267,11 @@ def _evaluation_shortage(error: BaseException, session: Session) -> TrainingErro
     return TrainingError(message, f"Use {format_settings(fix)}: {same}, with less memory.", fix)
 
 
-def explain_shortage(error: BaseException, phase: str, config: RunConfig) -> TrainingError:
-    """Memory ran out before the first step ("preparing data", "building the model"...), while saving, or between steps."""
+def explain_shortage(error: BaseException, phase: str, config: RunConfig, ranks: Ranks) -> TrainingError:
+    """Memory ran out in one of ``ranks`` before the first step ("preparing data", "building the model"...), while saving, or between steps."""
     message = (
-        f"The run ran out of memory while {phase}: {describe_memory(error, choose_device(config.precision.device))}."
+        f"The run ran out of memory while {phase}{_mention_rank(error, ranks)}: "
+        f"{describe_memory(error, ranks.choose_device(choose_device(config.precision.device)))}."
     )
     if phase == "building the model":
         return TrainingError(message, "Close other programs, or choose a smaller model.")
@@ -287,32 +291,6 @@ def explain_shortage(error: BaseException, phase: str, config: RunConfig) -> Tra
     return TrainingError(
         message, "Close other programs, or use fewer workers (loader.workers) or a smaller image size."
     )
-
-
-def describe_memory(error: BaseException, device: torch.device) -> str:
-    """How much memory there is, is in use and was asked for, as a clause."""
-    if isinstance(error, OutOfMemoryElsewhere):
-        return "another of its processes was refused more"
-    asked = _parse_request(error)
-    more = f", and {format_bytes(asked)} more were asked for" if asked else ""
-    if _on_device(error, device):
-        free, total = torch.cuda.mem_get_info(device)
-        own = format_bytes(torch.cuda.memory_allocated(device))
-        return f"{format_bytes(total - free)} of the {format_bytes(total)} of {describe_device(device)} were in use, {own} of them by this run{more}"
-    host = host_memory()
-    own = format_bytes(psutil.Process().memory_info().rss)
-    used = format_bytes(host.total - host.available)
-    return f"{used} of the {format_bytes(host.total)} {host.bound} were in use, {own} of them by this run{more}"
-
-
-def _parse_request(error: BaseException) -> float:
-    found = _ASKED.search(str(error))
-    return float(found[1]) * _UNITS[found[2].lower()] if found else 0.0
-
-
-def _on_device(error: BaseException, device: torch.device) -> bool:
-    """Whether the GPU's memory is meant and not the computer's, which a run on a GPU can use up, too."""
-    return device.type == "cuda" and not isinstance(error, MemoryError) and "CPUAllocator" not in str(error)
 
 
 def count_saved_bytes(session: Session) -> int:

@@ -126,7 +126,7 @@ def _begin(
         raise
     except Exception as error:
         logger.exception("The run could not begin")
-        failed = describe_failure(error, 0, config, writer.phase, writer.saved)
+        failed = describe_failure(error, 0, config, writer.phase, writer.saved, writer.hooks.ranks)
         writer.emit(failed)
         raise TrainingError(failed.reason, failed.advice, failed.fix) from error
 
@@ -226,7 +226,8 @@ def _work(writer: RunWriter, session: Session, restore: Restore | None) -> None:
         final = Stopped(step=session.progress.step, reason=AT_ONCE)
     except Exception as error:
         logger.exception("The run failed")
-        final = describe_failure(error, session.progress.step, session.config, writer.phase, writer.saved)
+        ranks = writer.hooks.ranks
+        final = describe_failure(error, session.progress.step, session.config, writer.phase, writer.saved, ranks)
     writer.emit(final)
 
 
