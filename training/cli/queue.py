@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 
 from training.cli.options import load_given, workspace_of
+from training.cli.ranks import count_processes
 from training.embedded_config import is_report
 from training.engines.overview import find_engine
 from training.errors import InputError, format_moment
 from training.laboratory.child import Interrupt, count_signals
+from training.launch.share import with_slots
 from training.queue.entries import ALL_DEVICES, AUTO, name_device
 from training.queue.overview import Overview, Shown, look_at
 from training.queue.start import log_of, start_worker, stop_workers
@@ -36,7 +38,8 @@ def add(arguments: argparse.Namespace) -> int:
         arguments.overrides = [*arguments.overrides, f"precision.device={name_device(arguments.device)}"]
     queue = _queue(arguments)
     python = find_engine(arguments.engine).python if arguments.engine else "" if is_frozen() else sys.executable
-    entry = queue.add(load_given(arguments), arguments.top, python)
+    ranks = count_processes(arguments.ranks or 1)
+    entry = queue.add(with_slots(load_given(arguments), ranks, say), arguments.top, python, ranks)
     overview = look_at(queue)
     shown = next((each for each in overview.shown if each.entry.id == entry.id), None)
     if shown is not None and shown.place:
@@ -159,7 +162,7 @@ def _format(shown: Shown) -> str:
     name = entry.name if len(entry.name) <= _NAME else f"{entry.name[: _NAME - 3]}..."
     last = entry.run or f"added {format_moment(entry.added)}"
     reason = f"  {shown.reason}" if shown.reason else ""
-    return f"{entry.id:>4}  {shown.state:<11}  {name:<{_NAME}}  {entry.device:<7}  {entry.engine:<{_ENGINE}}  {last}{reason}"
+    return f"{entry.id:>4}  {shown.state:<11}  {name:<{_NAME}}  {entry.place:<8}  {entry.engine:<{_ENGINE}}  {last}{reason}"
 
 
 def _queue(arguments: argparse.Namespace) -> Queue:

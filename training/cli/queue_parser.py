@@ -27,7 +27,7 @@ def add_queue_commands(queue: Parser, shared: Mapping[str, Mapping[str, Any]]) -
         option("id", metavar="ID", help="as queue list tells it")
         return option
 
-    option = add("add", "queue a configuration as it is now", "--set", "--trust", "--json")
+    option = add("add", "queue a configuration as it is now", "--ranks", "--set", "--trust", "--json")
     option("config", metavar="CONFIG.toml", help="a TOML file, or preset:NAME for one that comes with the program")
     option("--device", metavar="DEVICE", help="train it there: cpu, mps, cuda:1 (the same as --set precision.device)")
     option("--engine", **_ENGINE)

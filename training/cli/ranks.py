@@ -11,15 +11,17 @@ from training.config import RunConfig
 from training.control import Control
 from training.errors import InputError
 from training.launch import torchrun
-from training.launch.share import describe_share, refuse_here, refuse_other_count
+from training.launch.share import refuse_here, refuse_other_count, with_slots
 from training.streams import say
 
+Read = Callable[[], tuple[RunConfig, bool]]
 Train = Callable[[argparse.Namespace, Any], int]
 
 
-def train_in_ranks(arguments: argparse.Namespace, read: Callable[[], RunConfig], train: Train, new: bool) -> int:
-    """Train as the arguments say: here, in the processes that are to be started, or as one of those that were. ``read`` finds the run's
-    configuration, of a ``new`` run the one that it will have; ``train`` trains as the only process, or the first of several."""
+def train_in_ranks(arguments: argparse.Namespace, read: Read, train: Train) -> int:
+    """Train as the arguments say: here, in the processes that are to be started, or as one of those that were. ``read`` finds the configuration
+    that is to be trained, and whether that is a new run, which may have other slots than it says; ``train`` trains as the only process, or
+    the first of several."""
     if torchrun.world_size() > 1:
         return _take_part(arguments, train)
     count = count_processes(arguments.ranks or 1)
@@ -27,12 +29,13 @@ def train_in_ranks(arguments: argparse.Namespace, read: Callable[[], RunConfig],
         code = train(arguments, None)
         return torchrun.end_with(code) if torchrun.is_started() else code
     refuse_here()
-    config, words = read(), list(arguments.words)
-    if new and config.loop.slots == 1:
+    (config, is_new), words = read(), list(arguments.words)
+    slots = config.loop.slots
+    if is_new:
+        config = with_slots(config, count, say)
+    refuse_other_count(config.loop.slots, count)
+    if config.loop.slots != slots:
         words += ["--set", f"loop.slots={count}"]
-        say(f"loop.slots = {count}: a batch of {describe_share(config.loop.batch_size, count)} samples.")
-    else:
-        refuse_other_count(config.loop.slots, count)
     return torchrun.run_in_ranks(words, count)
 
 

@@ -15,6 +15,8 @@ from pydantic import JsonValue
 
 from training.cli.options import load_given, workspace_of
 from training.cli.ranks import train_in_ranks
+from training.config import RunConfig
+from training.config.diff import diff
 from training.console import Console, format_sheet
 from training.control import TERM_REASON, stop_with_input
 from training.copies.settings import parse_address
@@ -25,7 +27,8 @@ from training.runs.cli_consent import trust_resume
 from training.runs.complete import explain_complete
 from training.runs.folder import RunFolder
 from training.runs.records.forms import StatusRecord
-from training.runs.relocation import config_here
+from training.runs.relocation import config_here, config_wanted
+from training.runs.resume_plan import keeps_run
 from training.runs.step_profile import read_profile
 from training.runs.workspace import find_target, with_teacher_found
 from training.streams import print_json, say
@@ -41,7 +44,7 @@ CONTRACT = (
 
 def run(arguments: argparse.Namespace) -> int:
     """Train a configuration; returns the exit code."""
-    return train_in_ranks(arguments, lambda: load_given(arguments), _run, new=True)
+    return train_in_ranks(arguments, lambda: (load_given(arguments), True), _run)
 
 
 def _run(arguments: argparse.Namespace, ranks: Any) -> int:
@@ -77,7 +80,11 @@ def resume(arguments: argparse.Namespace) -> int:
     def train(arguments: argparse.Namespace, ranks: Any) -> int:
         return _resume(arguments, workspace, folder, complete, ranks)
 
-    return train_in_ranks(arguments, lambda: config_here(folder), train, new=False)
+    def read() -> tuple[RunConfig, bool]:
+        wanted = config_wanted(folder, arguments.overrides)
+        return wanted, arguments.branch or not keeps_run(diff(config_here(folder), wanted))
+
+    return train_in_ranks(arguments, read, train)
 
 
 def _resume(arguments: argparse.Namespace, workspace: Path, folder: RunFolder, complete: str, ranks: Any) -> int:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from training.config import RunConfig, apply_overrides, parse_config
+from training.config import RunConfig, parse_config
 from training.config.files import config_data
 from training.config.paths import with_absolute_paths
 from training.errors import InputError
 from training.launch.plan import KINDS, Plan, check_cloud, check_slurm
 from training.launch.record import Launch, read_launch, script_of, write_launch
-from training.launch.share import describe_share, refuse_other_count
+from training.launch.share import refuse_other_count, with_slots
 from training.launch.skypilot_task import write_skypilot_task
 from training.launch.slurm_script import write_slurm_script
 from training.launch.train_job import write_train_job
@@ -19,7 +19,6 @@ from training.runs.folder import RunFolder, create_run, explain_unwritable, refu
 from training.runs.kept_files import keep_files
 from training.streams import say
 from training.system.atomic import write_text
-from training.toml_text import Toml
 
 NOT_BEGUN = "Not begun yet: it waits for its turn on the cluster."
 _WRITERS = {"slurm": write_slurm_script, "kubernetes": write_train_job, "skypilot": write_skypilot_task}
@@ -30,7 +29,7 @@ def make_launch(config: RunConfig, workspace: Path, plan: Plan) -> RunFolder:
     cluster. Raises InputError, leaving nothing behind, where one of both cannot be."""
     check_plan(plan)
     config = parse_config(with_absolute_paths(config_data(config), Path.cwd()))
-    config = with_slots(config, plan.machines.world_size)
+    config = with_slots(config, plan.machines.world_size, say)
 
     def prepare(run: RunFolder) -> None:
         keep_files(run, config)
@@ -60,18 +59,6 @@ def check_plan(plan: Plan) -> None:
         check_slurm(plan.slurm)
     else:
         check_cloud(plan.kind, plan.cloud, plan.machines)
-
-
-def with_slots(config: RunConfig, count: int) -> RunConfig:
-    """``config`` with batches that ``count`` processes can share: cut into so many slots where they are not cut yet. Raises InputError
-    where they are cut otherwise, or cannot be."""
-    if config.loop.slots > 1 or count == 1:
-        refuse_other_count(config.loop.slots, count)
-        return config
-    say(f"loop.slots = {count}: a batch of {describe_share(config.loop.batch_size, count)} samples.")
-    data: dict[str, Toml] = dict(config_data(config))
-    apply_overrides(data, [f"loop.slots={count}"])
-    return parse_config(data)
 
 
 def refuse_odd_path(folder: RunFolder, plan: Plan) -> None:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
-from training.errors import InputError, pluralize
+from training.config import RunConfig, apply_overrides, parse_config
+from training.config.files import config_data
+from training.config.rules.slot_problems import slot_problems
+from training.errors import ConfigError, InputError, pluralize
+from training.toml_text import Toml
 
 CUT_OFF, RESUME = "The run was cut off", "Resume it with"
 """How it is told that a process of a run ended before the run, and what is to be typed then."""
@@ -15,6 +20,21 @@ def describe_share(samples: int, count: int) -> str:
     low, more = divmod(samples, count)
     each = f"{low}" if not more else f"{low} or {low + 1}"
     return f"{samples} = {count} x {each}"
+
+
+def with_slots(config: RunConfig, count: int, tell: Callable[[str], object] = lambda words: None) -> RunConfig:
+    """``config`` of a run that has not begun, with batches that ``count`` processes can share: cut into so many slots, which ``tell`` hears, where
+    they are not cut yet. Raises InputError where they are cut otherwise, or cannot be."""
+    if config.loop.slots > 1 or count == 1:
+        refuse_other_count(config.loop.slots, count)
+        return config
+    data: dict[str, Toml] = dict(config_data(config))
+    apply_overrides(data, [f"loop.slots={count}"])
+    cut = parse_config(data, paths=False)
+    if problems := [*slot_problems(cut)]:
+        raise ConfigError(problems)
+    tell(f"loop.slots = {count}: a batch of {describe_share(config.loop.batch_size, count)} samples.")
+    return cut
 
 
 def refuse_other_count(slots: int, count: int) -> None:

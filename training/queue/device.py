@@ -3,6 +3,7 @@ is waited for, and one that lost its worker until it has stopped."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from training.queue.entries import ALL_DEVICES, AUTO, Content, Entry
@@ -10,16 +11,27 @@ from training.queue.store import Queue
 from training.runs.folder import RunFolder, owner_of
 from training.runs.owner import OWNER_FILE
 from training.runs.records.environment import read_environment
+from training.runs.records.ranks import read_ranks
 
 PAUSED = "The queue is paused; python -m training queue go lets it go on."
 
 
 def fits(queue: Queue, entry: Entry, worker: str) -> bool:
-    """Whether a worker of that device may take the entry: a run that has begun goes on where it began."""
+    """Whether a worker of that device may take the entry: a run that has begun goes on where it began, and several processes have a GPU
+    each, or the CPU."""
+    if entry.ranks > 1:
+        return worker in (ALL_DEVICES, entry.device)
     if worker == ALL_DEVICES or entry.device == worker:
         return True
     run = queue.run_of(entry)
     return entry.device == AUTO and (run is None or _is_on(run, worker))
+
+
+def explain_place(entry: Entry, workers: Collection[str]) -> str:
+    """Why none of the ``workers``, each of a device, takes an entry of several processes; "" where one does, or there is none."""
+    if entry.ranks == 1 or not workers or {ALL_DEVICES, entry.device} & {*workers}:
+        return ""
+    return f"It needs {entry.ranks} processes, which only a worker for all devices begins."
 
 
 def explain_wait(queue: Queue, content: Content, worker: str) -> str:
@@ -47,6 +59,9 @@ def find_running(workspace: Path, worker: str) -> RunFolder | None:
 def _is_on(run: RunFolder, worker: str) -> bool:
     if worker == ALL_DEVICES:
         return True
+    owner, shared = owner_of(run.path), read_ranks(run.path)
+    if owner is not None and shared is not None and shared.ranks[0].process == owner.pid:  # of the attempt at work
+        return any(worker == "cpu" if each.device == "CPU" else f"({worker})" in each.device for each in shared.ranks)
     config, began = run.readable_config(), read_environment(run)
     device = config.precision.device if config is not None else AUTO
     if device == AUTO and began.device_type:

@@ -24,7 +24,7 @@ OVER: tuple[State, ...] = ("done", "failed", "stopped", "passed over")
 class Entry(BaseModel):
     """A run that waits, is at work or had its turn. ``run`` is its id, "" before it has a folder, ``worker`` the device of the worker
     that has it or had it last, ``python`` that of the engine that was chosen for it ("": its worker's), ``reason`` why it is in this state,
-    ``stop`` whether somebody asked for this run's end. Times are seconds since 1970."""
+    ``stop`` whether somebody asked for this run's end, ``ranks`` how many processes share it. Times are seconds since 1970."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="allow")
 
@@ -32,6 +32,7 @@ class Entry(BaseModel):
     name: str
     device: str = AUTO
     python: str = ""
+    ranks: int = 1
     added: float = 0.0
     state: State = "waiting"
     reason: str = ""
@@ -40,6 +41,11 @@ class Entry(BaseModel):
     worker: str = ""
     began: float | None = None
     ended: float | None = None
+
+    @property
+    def place(self) -> str:
+        """Where it asks to be trained, in how many processes where they are several: "auto", "2 x cpu"."""
+        return self.device if self.ranks == 1 else f"{self.ranks} x {self.device}"
 
     @property
     def engine(self) -> str:

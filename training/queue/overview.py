@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from training.queue.device import PAUSED, explain_running, find_running
+from training.queue.device import PAUSED, explain_place, explain_running, find_running
 from training.queue.entries import ALL_DEVICES, Content, Entry
 from training.queue.store import Queue
 from training.queue.workers import workers
@@ -30,7 +30,9 @@ class Shown:
     def dump(self, workspace: Path) -> dict[str, object]:
         """As ``--json`` tells it."""
         entry = self.entry
-        told = entry.model_dump(include={"id", "name", "device", "python", "added", "run", "worker", "began", "ended"})
+        told = entry.model_dump(
+            include={"id", "name", "device", "python", "ranks", "added", "run", "worker", "began", "ended"}
+        )
         folder = str(workspace / "runs" / entry.run) if entry.run else None
         changes = {"state": self.state, "reason": self.reason or None, "place": self.place or None}
         return told | {"run": entry.run or None, "worker": entry.worker or None, "folder": folder} | changes
@@ -75,7 +77,9 @@ def look_at(queue: Queue) -> Overview:
         held = entry.worker in live
         reason = STOPPING if entry.stop else entry.reason
         shown.append(Shown(entry, entry.state if held else INTERRUPTED, reason if held else GO_ON, 0))
-    shown += [Shown(entry, entry.state, entry.reason, place) for place, entry in enumerate(content.waiting, 1)]
+    for place, entry in enumerate(content.waiting, 1):
+        reason = entry.reason or explain_place(entry, live)
+        shown.append(Shown(entry, entry.state, reason, place))
     shown += [Shown(entry, entry.state, entry.reason, 0) for entry in content.over]
     return Overview(content.paused, live, tuple(shown), *_explain(queue, content, live))
 

@@ -14,6 +14,7 @@ from training.config import RunConfig, parse_config
 from training.config.files import config_data, save_config
 from training.config.paths import with_absolute_paths
 from training.errors import InputError
+from training.launch.share import refuse_here, refuse_one_device, with_slots
 from training.queue.entries import FORMAT, Content, Entry, Removed, name_device, without
 from training.runs.folder import RunFolder
 from training.runs.kept_files import keep_files
@@ -89,13 +90,19 @@ class Queue:
                 f"The queue in {self.folder} cannot be written ({error.strerror or error}); free some space or make it writable."
             ) from error
 
-    def add(self, config: RunConfig, top: bool = False, python: str = "") -> Entry:
-        """Queue ``config`` as it is now, with the code and the exclude list that it names as they are now, for the engine of ``python``."""
+    def add(self, config: RunConfig, top: bool = False, python: str = "", ranks: int = 1) -> Entry:
+        """Queue ``config`` as it is now, with the code and the exclude list that it names as they are now, for the engine of ``python`` and
+        ``ranks`` processes."""
+        if ranks > 1:
+            refuse_here()
+            refuse_one_device(config.precision.device, ranks)
+            config = with_slots(config, ranks)
         config = parse_config(with_absolute_paths(config_data(config), Path.cwd()))
         with self.change() as change:
             self._clear_away(change.content)  # before, so that a folder of this very id is gone, too
-            key, device = str(change.content.next_id), name_device(config.precision.device)
-            entry = Entry(id=key, name=config.name, device=device, python=python, added=time.time())
+            key, device = str(change.content.next_id), config.precision.device
+            device = device if ranks > 1 else name_device(device)  # of which each process takes its own
+            entry = Entry(id=key, name=config.name, device=device, python=python, ranks=ranks, added=time.time())
             folder = self.folder_of(entry)
             folder.path.mkdir(parents=True)
             try:

@@ -96,8 +96,9 @@ class _Worker:
             return
         self.say(f"[{entry.id}] {entry.name}: {run.id}")
         watch = _StopWatch(self.queue, entry, run)
+        options = ("--made", "--ranks", str(entry.ranks)) if entry.ranks > 1 else ("--made",)
         try:
-            ended = train(run, self.say, self.interrupt, look=watch.look, options=("--made",), python=entry.python)
+            ended = train(run, self.say, self.interrupt, look=watch.look, options=options, python=entry.python)
         except NoEngine as error:  # the next worker could not start it either
             if run.events_file.exists():
                 self._note_end(entry, "passed over", f"{error}; retry it with another engine.", run)

@@ -11,13 +11,14 @@ import json
 import os
 import re
 import socket
-from collections.abc import Iterator, Mapping
-from pathlib import PurePath, PurePosixPath, PureWindowsPath
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 
 from pydantic import JsonValue
 
-from training.config import RunConfig, parse_config
+from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import config_data
+from training.config.paths import with_changed_paths_absolute
 from training.config.sections.data.own_data import OwnDataSection
 from training.config.sections.objective import OwnLoss
 from training.errors import ConfigError
@@ -68,6 +69,14 @@ def config_here(folder: RunFolder) -> RunConfig:
         candidates = [here.get(DATA), path, *elsewhere, *_beside(folder, path)]
         here[DATA] = next((item for item in candidates if isinstance(item, str) and os.path.exists(item)), path)  # noqa: PTH110 - False where nobody may look
     return _change(config, here)
+
+
+def config_wanted(folder: RunFolder, overrides: Sequence[str]) -> RunConfig:
+    """The run's configuration here with ``overrides`` ("section.key=value"), whose relative paths are of the working folder. Raises InputError."""
+    before = config_here(folder)
+    data: dict[str, Toml] = dict(config_data(before))
+    apply_overrides(data, overrides)
+    return parse_config(with_changed_paths_absolute(data, config_data(before), Path.cwd()), "--set", paths=False)
 
 
 def with_moved(folder: RunFolder, config: RunConfig) -> RunConfig:

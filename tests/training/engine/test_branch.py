@@ -15,16 +15,16 @@ from training.config import RunConfig
 from training.core.batch_plan import BatchPlan
 from training.engine.assemble import assemble
 from training.engine.recovery.restore import Branch
-from training.engine.runs.run import Hooks, branch_run, resume_run, start_run
+from training.engine.runs.run import Hooks, branch_run, resume_run, start_run, train_made_run
 from training.engine.session import Session
 from training.errors import CheckpointError, InputError
 from training.events import Event, Finding, PhaseChanged
 from training.runs.folder import RunFolder, create_run
-from training.runs.records.forms import StatusRecord
+from training.runs.records.forms import Parent, StatusRecord
 from training.runs.records.history import read_history
 from training.runs.records.manifest import WEIGHTS, verify
 from training.runs.records.series import read_series
-from training.runs.resume_plan import Part, plan_branch
+from training.runs.resume_plan import Part, ResumePlan, plan_branch
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +44,21 @@ def test_optimizer_state_that_does_not_fit_is_left_out_and_said(
     [finding] = [event for event in said if isinstance(event, Finding)]
     assert "moments" not in finding.title
     assert "Not restored: AdamW's moments and step counts, because optimizer." in finding.advice
+
+
+def test_a_branch_that_was_made_to_be_trained_later_is_the_same(parent: RunFolder, tmp_path: Path) -> None:
+    checkpoint, config = parent.checkpoints / "step-00000016", tiny("optimizer.lr=0.003")
+    at_once = branch_run(checkpoint, config, tmp_path)
+    made = create_run(tmp_path, config, parent=Parent(run=parent.id, checkpoint=str(checkpoint)))
+    planned: list[ResumePlan] = []
+    later = train_made_run(made, tmp_path, Hooks(planned=planned.append))
+    assert [change.path for change in planned[0].changed] == ["optimizer.lr"]
+    weights = [Path(str(record.last_checkpoint)) / WEIGHTS for record in (at_once, later)]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+    gone = create_run(tmp_path, config, parent=Parent(run=parent.id, checkpoint=str(checkpoint.with_name("step-9"))))
+    with pytest.raises(CheckpointError, match="is gone"):
+        train_made_run(gone, tmp_path)
+    assert not gone.path.exists()
 
 
 def test_metrics_on_samples_that_were_trained_on_are_warned_of(parent: RunFolder, tmp_path: Path) -> None:

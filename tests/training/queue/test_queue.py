@@ -14,6 +14,8 @@ from tests.training.tiny import tiny, write_idx
 from training.cli import main
 from training.config import load_config
 from training.errors import InputError
+from training.queue.device import explain_place, fits
+from training.queue.entries import ALL_DEVICES
 from training.queue.store import FILE, Queue
 from training.runs.folder import create_run
 
@@ -112,6 +114,26 @@ def test_an_entry_tells_its_engine_and_has_another_turn_by_another_one(
     person.types("retry", "1", "--engine", sys.executable)
     assert person.entry("one")["python"] == sys.executable
     assert "no engine and no file nowhere" in person.types("add", str(person.config), "--engine", "nowhere", code=2)
+
+
+def test_several_processes_are_taken_by_who_has_all_devices(person: Person) -> None:
+    person.adds("shared", "--ranks", "2")
+    person.adds("alone")
+    queue = Queue(person.workspace)
+    shared, alone = queue.read().waiting
+    assert (shared.ranks, shared.place, alone.place) == (2, "2 x auto", "auto")
+    assert queue.folder_of(shared).config().loop.slots == 2
+    assert [fits(queue, shared, worker) for worker in (ALL_DEVICES, "cuda:1", "cpu")] == [True, False, False]
+    assert fits(queue, alone, "cuda:1")
+    assert "only a worker for all devices" in explain_place(shared, ["cuda:1"])
+    assert not explain_place(shared, ["cuda:1", ALL_DEVICES])
+    person.adds("on the CPU", "--ranks", "2", "--device", "cpu")
+    assert fits(queue, queue.read().waiting[2], "cpu")
+    said = person.types("add", str(person.config), "--ranks", "2", "--device", "cuda:1", code=2)
+    assert "cuda:1 is a single GPU" in said
+    said = person.types("add", str(person.config), "--ranks", "2", "--set", "loop.slots=3", code=2)
+    assert "3 slots cannot be shared out among 2 processes" in said
+    assert len(queue.read().waiting) == 3
 
 
 def test_pause_and_go_are_told_and_kept(person: Person) -> None:

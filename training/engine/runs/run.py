@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from training.checkpoints import WholeCheckpoint, newest_good
-from training.config import RunConfig, apply_overrides, parse_config
+from training.config import RunConfig, parse_config
 from training.config.diff import Change, diff
 from training.config.files import config_data
 from training.config.paths import with_changed_paths_absolute
@@ -23,11 +23,10 @@ from training.runs.folder import RunFolder, claim, create_run, drop_refused, rel
 from training.runs.records.forms import Manifest, Parent, StatusRecord
 from training.runs.records.manifest import read_sealed, verify
 from training.runs.records.teachers import read_teacher, teacher_as_it_is, teacher_since
-from training.runs.relocation import DATA, DEVICE, KEPT, config_here, require_places, with_moved
+from training.runs.relocation import DATA, DEVICE, KEPT, config_here, config_wanted, require_places, with_moved
 from training.runs.resume_plan import ResumePlan, keeps_run, plan_branch, plan_resume
 from training.runs.rewind import list_set_aside, look_beyond
 from training.runs.workspace import find_target
-from training.toml_text import Toml
 
 __all__ = ["Hooks", "Intent", "branch_run", "intend_resume", "resume_run", "start_run", "train_made_run"]
 
@@ -57,11 +56,13 @@ def train_made_run(folder: RunFolder, workspace: Path, hooks: Hooks | None = Non
         return resume_run(str(folder.path), workspace, hooks=hooks)
     try:
         choose_device(config.precision.device)
-        _refuse_missing_files(folder, config)
+        origin = _find_origin(folder)
+        _refuse_missing_files(folder if origin is None else RunFolder(origin.parent.parent), config)
+        restore = _plan_branch(origin, verify(origin), config, hooks) if origin is not None else None
     except InputError as error:
         drop_refused(folder, error)
         raise
-    return run_attempt(folder, config, hooks, restore=None, new=True)
+    return run_attempt(folder, config, hooks, restore=restore, new=True)
 
 
 @dataclass(frozen=True)
@@ -103,11 +104,7 @@ class Intent:
 def intend_resume(target: str, workspace: Path, overrides: Sequence[str] = (), branch: bool = False) -> Intent:
     """Find what ``target`` names and read it with ``overrides``. Raises InputError."""
     folder, checkpoint = find_target(target, workspace)
-    before = config_here(folder)
-    data: dict[str, Toml] = dict(config_data(before))
-    apply_overrides(data, overrides)
-    data = with_changed_paths_absolute(data, config_data(before), Path.cwd())
-    wanted = parse_config(data, "--set", paths=False)
+    before, wanted = config_here(folder), config_wanted(folder, overrides)
     return Intent(folder, checkpoint, before, wanted, tuple(diff(before, wanted)), branch)
 
 
@@ -183,16 +180,22 @@ def _branch_off(intent: Intent, workspace: Path, hooks: Hooks) -> StatusRecord:
 def _branch_from(
     checkpoint: Path, manifest: Manifest, config: RunConfig, workspace: Path, hooks: Hooks
 ) -> StatusRecord:
-    before = with_moved(
-        RunFolder(checkpoint.parent.parent), parse_config(manifest.config, str(checkpoint), paths=False)
-    )
-    sheet = plan_branch(before, config, manifest)
-    refuse_by_sheet(checkpoint, sheet)
     choose_device(config.precision.device)
-    hooks.planned(sheet)
+    restore = _plan_branch(checkpoint, manifest, config, hooks)
+    folder = create_run(workspace, config, parent=Parent(run=restore.parent.id, checkpoint=str(checkpoint)))
+    return run_attempt(folder, config, hooks, restore=restore, new=True)
+
+
+def _plan_branch(checkpoint: Path, manifest: Manifest, config: RunConfig, hooks: Hooks) -> Branch:
+    """What a run of ``config`` begins with that leaves another one at ``checkpoint``, told to ``hooks``. Raises CheckpointError where that is
+    not to be had."""
     parent = RunFolder(checkpoint.parent.parent)
-    folder = create_run(workspace, config, parent=Parent(run=parent.id, checkpoint=str(checkpoint)))
-    return run_attempt(folder, config, hooks, restore=Branch(checkpoint, manifest, parent), new=True)
+    sheet = plan_branch(
+        with_moved(parent, parse_config(manifest.config, str(checkpoint), paths=False)), config, manifest
+    )
+    refuse_by_sheet(checkpoint, sheet)
+    hooks.planned(sheet)
+    return Branch(checkpoint, manifest, parent)
 
 
 def _find_origin(folder: RunFolder) -> Path | None:
