@@ -86,7 +86,9 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
         command.set_defaults(command=f"training.{place}")
         return command.add_argument
 
-    add("run", "cli.train:run", "train a configuration", "config", *_TRAINING, *_RECORDS)
+    option = add("run", "cli.train:run", "train a configuration", "config", *_TRAINING, *_RECORDS)
+    untimed = "with --ranks: begin at once, where one process would be timed against several before a long run"
+    option("--no-probe", action="store_true", help=untimed)
 
     option = add("resume", "cli.train:resume", "go on with a run", *_TRAINING, *_RECORDS)
     option("target", metavar="RUN|CHECKPOINT_DIR", help="a run's id, name or folder, or one of its checkpoints")

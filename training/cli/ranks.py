@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
+from training.cli.probe import run_timed
 from training.config import RunConfig
 from training.control import Control
 from training.errors import InputError
@@ -18,10 +19,10 @@ Read = Callable[[], tuple[RunConfig, bool]]
 Train = Callable[[argparse.Namespace, Any], int]
 
 
-def train_in_ranks(arguments: argparse.Namespace, read: Read, train: Train) -> int:
+def train_in_ranks(arguments: argparse.Namespace, read: Read, train: Train, timed: bool = False) -> int:
     """Train as the arguments say: here, in the processes that are to be started, or as one of those that were. ``read`` finds the configuration
     that is to be trained, and whether that is a new run, which may have other slots than it says; ``train`` trains as the only process, or
-    the first of several."""
+    the first of several. ``timed``: a long run's processes are timed against one before it begins."""
     if torchrun.world_size() > 1:
         return _take_part(arguments, train)
     count = count_processes(arguments.ranks or 1)
@@ -36,7 +37,7 @@ def train_in_ranks(arguments: argparse.Namespace, read: Read, train: Train) -> i
     refuse_other_count(config.loop.slots, count)
     if config.loop.slots != slots:
         words += ["--set", f"loop.slots={count}"]
-    return torchrun.run_in_ranks(words, count)
+    return run_timed(words, count, config) if timed else torchrun.run_in_ranks(words, count)
 
 
 def _take_part(arguments: argparse.Namespace, train: Train) -> int:

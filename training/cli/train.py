@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from training.cli.options import load_given, workspace_of
+from training.cli.probe import judge_timed
 from training.cli.ranks import train_in_ranks
 from training.config import RunConfig
 from training.config.diff import diff
@@ -44,7 +45,7 @@ CONTRACT = (
 
 def run(arguments: argparse.Namespace) -> int:
     """Train a configuration; returns the exit code."""
-    return train_in_ranks(arguments, lambda: (load_given(arguments), True), _run)
+    return train_in_ranks(arguments, lambda: (load_given(arguments), True), _run, timed=not arguments.no_probe)
 
 
 def _run(arguments: argparse.Namespace, ranks: Any) -> int:
@@ -56,6 +57,8 @@ def _run(arguments: argparse.Namespace, ranks: Any) -> int:
     console = Console()
     hooks = Hooks(console.print_plan, console.keep_folder, watch=console.event, flushed=console.draw_progress)
     hooks.judge, hooks.compare = warn_before_start, judge_beside_simple
+    if ranks is not None:
+        hooks.judge = judge_timed(warn_before_start, ranks.count)
     hooks.control.profile, hooks.trackers = arguments.profile, tuple(arguments.track)
     hooks.copy_to = parse_address(arguments.copy_to) if arguments.copy_to else ""
     hooks.ranks = ranks or hooks.ranks

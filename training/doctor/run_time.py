@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator
 from itertools import count, islice
 from statistics import median
 
+import torch
 from torch import Tensor
 
 from training.core import evaluation
 from training.engine.session import Session
 from training.engine.step import train_step
+from training.models.meta_forward import example_input, switch_mode
 from training.objectives import MetricSet
+from training.own_code.user_rng import preserve_rng
 from training.protocol.answers import RunTime
+
+logger = logging.getLogger(__name__)
 
 WARM = 3
 """Steps, and batches of the validation part, that are timed behind a first one that is not."""
@@ -40,6 +46,38 @@ def measure_run_time(session: Session, patience: float = float("inf")) -> RunTim
         steps_per_epoch=per_epoch,
         validations=len(ends),
     )
+
+
+_PASSES = 3
+"""Forward passes that a step takes as long as: backward computes twice as much."""
+_SLOW = 1.0  # seconds of a pass that is not timed once more when all is warm
+
+
+def estimate_run_time(session: Session, processes: int) -> float | None:
+    """Seconds that the steps of the run take at the least, where so many ``processes`` share its slots; the session stays what it was. By a
+    forward pass over made samples, as many as a slot has: neither samples nor the optimizer are waited for. None where the network
+    refuses them."""
+    loop, device, model = session.config.loop, session.device, session.answer
+    kind = next((each.dtype for each in session.parameters if each.is_floating_point()), torch.float32)
+    made = example_input(session.data.facts, -(-loop.batch_size // loop.slots), device, kind)
+    devices = [device] if device.type == "cuda" else []
+
+    def time_forward() -> float:
+        began = time.perf_counter()
+        with session.numerics.autocast():
+            model(made)
+        if devices:
+            torch.cuda.synchronize(device)
+        return time.perf_counter() - began
+
+    with torch.no_grad(), preserve_rng(devices), session.seed_user_code("probe"), switch_mode(model, training=False):
+        try:
+            seconds = time_forward()
+            seconds = time_forward() if seconds < _SLOW else seconds
+        except Exception:  # whatever a person's own network raises
+            logger.info("The network could not be timed", exc_info=True)
+            return None
+    return _PASSES * seconds * (loop.slots // processes) * loop.accumulation * session.total_steps
 
 
 def _train(session: Session) -> Iterator[Tensor]:

@@ -123,7 +123,16 @@ DISK_WAITS = Rule(
     "Measured while the run works",
     fix="checkpoints.every_steps or loop.validate_every_steps.",
 )
+ENOUGH_GAIN = 0.7
+SCALING = Rule(
+    "machine.scaling",
+    "What several processes gain",
+    "Before a long run of several processes (--ranks), some seconds of its steps in one of them and in all: less than "
+    f"{ENOUGH_GAIN:.0%} of what as many GPUs could do, or, where they share a CPU, of one process that has it for itself. Else a note.",
+    "Measured",
+    unless="The measurement would take more than 2 % of the run, or --no-probe is given.",
+)
 JUDGED = (WAITS, THROTTLED, SLOWS, GROWS, FP16_SCALE)
 """While a run trains, by what it records."""
-TOLD = (LOW, SHORT, DISK_WAITS)
+TOLD = (LOW, SHORT, DISK_WAITS, SCALING)
 """While a run trains, by the engine itself."""

@@ -11,6 +11,8 @@ from tempfile import TemporaryDirectory
 from training.config import RunConfig
 from training.control import Command, send
 from training.errors import InputError, TrainingError
+from training.events import Finding
+from training.findings.machine import ENOUGH_GAIN, SCALING
 from training.laboratory.child import Interrupt, Say, train
 from training.runs.folder import RunFolder, create_run
 from training.runs.records.history import History
@@ -20,8 +22,6 @@ SECONDS = 5.0
 """Of steps, that are timed in each way."""
 _WARM_ROWS = 5
 _PATIENCE = 300.0  # seconds until the first step
-_ENOUGH = 0.7
-"""Of what as many devices could do at the most; below it is warned."""
 _ENDLESS = 10**6
 
 
@@ -48,7 +48,7 @@ class Scaling:
     @property
     def is_poor(self) -> bool:
         """Whether it is to be warned of."""
-        return self.share < _ENOUGH
+        return self.share < ENOUGH_GAIN
 
     def __str__(self) -> str:
         rates = f"{self.all:,.0f} against {self.one:,.0f} samples/s"
@@ -58,6 +58,20 @@ class Scaling:
         if self.on_gpus:
             return f"{text}: {self.share:.0%} of what {self.count} GPUs could do. Larger batches, or fewer processes, waste less."
         return f"{text}: they are slower than one process that has all cores."
+
+    def find(self) -> Finding:
+        """What a run that begins so is told."""
+        numbers = {"processes": self.count, "one": self.one, "all": self.all}
+        title = f"{self.count} processes: {self}"
+        if not self.is_poor:
+            return SCALING.find("info", title, evidence=numbers)
+        advice = "" if self.on_gpus else "Stop the run, and begin it without --ranks."
+        return SCALING.find("warning", title, advice, evidence=numbers)
+
+
+def estimate_cost(startup: float) -> float:
+    """Seconds that ``measure_scaling`` takes of a run that needs ``startup`` of them until its first step, and that begins once more after it."""
+    return 3 * startup + 2 * SECONDS
 
 
 def measure_scaling(

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ SUPERVISOR = "TRAINWRIGHT_SUPERVISOR"
 """The variable that names the process that supervises."""
 _CODE, _PROCESS, _RUN, _FAILED = "code", "process", "run", "failed.json"
 _PARENT_SECONDS = 0.5
+_NOTHING: Mapping[str, str] = {}
 
 
 def world_size() -> int:
@@ -47,8 +48,8 @@ def rank() -> int:
     return int(os.environ.get("RANK", "0"))
 
 
-def run_in_ranks(words: Sequence[str], count: int) -> int:
-    """``python -m training WORDS`` in ``count`` processes; returns the exit code."""
+def run_in_ranks(words: Sequence[str], count: int, told: Mapping[str, str] = _NOTHING) -> int:
+    """``python -m training WORDS`` in ``count`` processes, with the variables ``told``; returns the exit code."""
     with tempfile.TemporaryDirectory(prefix="trainwright-ranks-") as name:
         place = Path(name)
         others = ",".join(f"{number}:3" for number in range(1, count))
@@ -60,6 +61,7 @@ def run_in_ranks(words: Sequence[str], count: int) -> int:
             "GLOO_SOCKET_IFNAME": "lo0" if sys.platform == "darwin" else "lo",
             "OMP_NUM_THREADS": str(max(1, (core_count() or 1) // count)),
             **os.environ,
+            **told,
             PLACE: name,
             SUPERVISOR: str(os.getpid()),
         }
