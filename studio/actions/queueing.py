@@ -46,12 +46,14 @@ def add_draft(context: AppContext) -> None:
         context.notifier.notify(problem, "info")
         context.show_page("setup")
     else:
-        python = context.settings.get().interpreter
-        context.queue.submit(partial(_add, config, python), partial(_tell_added, context), partial(complain, context))
+        python, ranks = context.settings.get().interpreter, context.where.count
+        context.queue.submit(
+            partial(_add, config, python, ranks), partial(_tell_added, context), partial(complain, context)
+        )
 
 
-def _add(config: RunConfig, python: str, queue: Queue) -> tuple[Entry, Overview]:
-    return queue.add(config, python=python), look_at(queue)
+def _add(config: RunConfig, python: str, ranks: int, queue: Queue) -> tuple[Entry, Overview]:
+    return queue.add(config, python=python, ranks=ranks), look_at(queue)
 
 
 def _tell_added(context: AppContext, added: tuple[Entry, Overview]) -> None:

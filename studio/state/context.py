@@ -26,7 +26,7 @@ from studio.state.runs.live_run import LiveRun
 from studio.state.runs.proof_job import ProofJob
 from studio.state.runs.run_engine import RunEngineQuery
 from studio.state.runs.run_library import RunLibrary
-from studio.state.runs.shared_start import choose_resume, share_new_run
+from studio.state.runs.shared_start import SharedStart
 from studio.state.runs.shown_run import ShownRun
 from studio.state.runs.trace_job import TraceJob
 from studio.state.studies.studies import AT_WORK, Studies
@@ -97,6 +97,7 @@ class AppContext(QObject):
         engine.setParent(self)
         self.background, self.notifier, self.draft = Background(self), Notifier(self), Draft(self)
         self.where = WhereItRuns(settings, self.draft, engine, self)
+        self._shared = SharedStart(engine, self.where, self.background, self.notifier, workspace, self._on_run_refused)
         self.library = RunLibrary(workspace, self.background, self)
         self.queue = RunQueue(workspace, settings, self.background, self)
         self.live, self.evaluation = LiveRun(self), EvaluationChoice(self.background, self)
@@ -144,9 +145,9 @@ class AppContext(QObject):
         self.shown.look_at_work()
         self._begun = None if checkpoint or from_start else self.branch
         checkpoint = checkpoint or (self._begun.checkpoint.path if self._begun else None)
-        count = self.where.count_for(config, is_branch=checkpoint is not None)
+        count = self._shared.count_for(config)
         if count > 1:
-            share_new_run(self.engine, self.background, self.workspace, config, count, self._on_run_refused)
+            self._shared.begin(config, count, checkpoint)
         else:
             begin = partial(self.engine.branch, checkpoint) if checkpoint is not None else self.engine.run
             begin(config_data(config), self.workspace)  # before the page is built, which takes as long
@@ -191,10 +192,7 @@ class AppContext(QObject):
         self.live.expect_again()
         self.shown.look_at_work()
         self._begun = None
-        go_on: Callable[..., object] = partial(self.engine.resume, target, overrides)
-        if not overrides:
-            go_on = choose_resume(self.engine, self.where, self.notifier, RunFolder(folder), target)
-        self._run_engine.go_on(RunFolder(folder), go_on)
+        self._run_engine.go_on(RunFolder(folder), self._shared.choose_resume(RunFolder(folder), target, overrides))
         self.show_page(CHARTS)
 
     def branch_at_once(self, folder: RunFolder, checkpoint: CheckpointInfo) -> None:

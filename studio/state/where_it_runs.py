@@ -14,7 +14,6 @@ from training.launch.share import refuse_here, refuse_one_device, refuse_other_c
 
 MOST = 64
 SLOTS = "loop.slots"
-BRANCH = "A branch begins in this process. Stop it once it has a checkpoint, and resume it in several."
 
 
 class WhereItRuns(QObject):
@@ -67,14 +66,6 @@ class WhereItRuns(QObject):
                 "Use fewer, or let them share the CPU.",
                 fix={"precision.device": "cpu"},
             )
-
-    def count_for(self, config: RunConfig, *, is_branch: bool = False) -> int:
-        """In how many a run of ``config`` is trained: those chosen; 1 where these cannot share it."""
-        try:
-            self.refuse(config)
-        except InputError:
-            return 1
-        return 1 if is_branch else self.count
 
     @Slot()
     def _look(self, _settings: AppSettings | None = None) -> None:

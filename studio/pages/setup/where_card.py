@@ -11,7 +11,7 @@ from studio.forms.fix_link import FixLink
 from studio.forms.messages import with_titles
 from studio.state.context import AppContext
 from studio.state.scaling_query import ScalingQuery
-from studio.state.where_it_runs import BRANCH, MOST
+from studio.state.where_it_runs import MOST
 from studio.theme import SPACING, set_role
 from studio.widgets import (
     STRETCH,
@@ -37,7 +37,6 @@ _LONG = 1800.0  # seconds of a run before which it is worth while to measure
 _UNKNOWN = "How fast that is has not been measured."
 _MEASURE = "Train some seconds in one process, then in all, and tell how much faster that is; nothing is kept"
 _SLURM = "Write a script with which a cluster's Slurm trains these settings"
-_QUEUED = "Runs of the queue are trained in one process."
 _ON_GPUS, _ON_CPU = "Each GPU has a process of its own.", "They share the CPU's cores."
 
 
@@ -79,7 +78,6 @@ class WhereCard(Card):
         self.number.editingFinished.connect(self._on_number)
         self._where.changed.connect(self.refresh)
         context.draft.changed.connect(self.refresh)
-        context.branch_changed.connect(self.refresh)
         self.refresh()
 
     def focus_widgets(self) -> Iterator[QWidget]:
@@ -117,7 +115,7 @@ class WhereCard(Card):
             busy and self._context.is_training()
         ):  # a run that was started meanwhile goes first, and would make the timing false
             scaling.cancel()
-        self._speed.setVisible(self._where.count > 1 and self._context.branch is None and not self.problem)
+        self._speed.setVisible(self._where.count > 1 and not self.problem)
         self.measure.setText("Cancel" if busy else "Measure")
         is_ready = self._context.draft.config() is not None and not self._context.is_training()
         self.measure.setEnabled(busy or is_ready)
@@ -155,18 +153,16 @@ class WhereCard(Card):
         count = self._where.count
         if count == 1:
             return _ALONE
-        if self._context.branch is not None:
-            return BRANCH
         if config is None:
             return ""
         share = describe_share(config.loop.batch_size, count)
         slots = pluralize(config.loop.slots, "slot")
         on = _ON_GPUS if self._where.gpus > 1 and config.precision.device != "cpu" else _ON_CPU
-        return f"{_SHARED.format(share=share, slots=slots)} {on} {_QUEUED}"
+        return f"{_SHARED.format(share=share, slots=slots)} {on}"
 
     def _tell_problem(self, config: RunConfig | None) -> None:
         problem, fix = "", {}
-        if config is not None and self._context.branch is None:
+        if config is not None:
             try:
                 self._where.refuse(config)
             except InputError as error:

@@ -13,7 +13,7 @@ from studio.engine.messages import EngineState
 from studio.engine.side_command import Answer
 from studio.pages.setup.page import SetupPage
 from studio.state import scaling_query
-from tests.studio.pages_setup.fakes import FakeContext
+from tests.studio.pages_setup.fakes import FakeContext, branch_from_draft
 from training.protocol.answers import RunTime
 from training.protocol.messages import Ready
 
@@ -66,12 +66,12 @@ def test_more_processes_than_gpus_are_refused_beside_the_choice(page: SetupPage,
     assert not page.where.problem
 
 
-def test_a_branch_begins_in_this_process(page: SetupPage, context: FakeContext) -> None:
+def test_a_branch_is_shared_as_any_run(page: SetupPage, context: FakeContext) -> None:
     press(page, "Several processes")
-    config = context.draft.config()
-    assert config is not None
-    assert context.where.count_for(config) == 2
-    assert context.where.count_for(config, is_branch=True) == 1
+    branch_from_draft(context)
+    assert "64 = 2 x 32" in page.where.words.text()
+    context.draft.set("loop.slots", 3)
+    assert "3 slots cannot be shared out among 2 processes" in page.where.sentence.text()
 
 
 def test_what_was_measured_is_shown_until_the_settings_are_others(

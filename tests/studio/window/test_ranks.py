@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -10,13 +12,18 @@ import pytest
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from studio.actions.queueing import add_draft
 from studio.engine.state import WORKING, RunState
 from studio.pages.setup.page import SetupPage
+from studio.pages.studies.queue.tab import QueueTab
+from studio.pages.studies.queue.table import DEVICE
 from studio.state.context import AppContext
 from studio.window.main_window import MainWindow
 from tests.studio.conftest import PATIENCE
 from tests.studio.window_driver import open_window, run_page
 from training.control import Command
+from training.runs.folder import RunFolder
+from training.runs.records.manifest import list_checkpoints
 from training.runs.records.ranks import read_ranks
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="torch's launcher does not work on Windows")
@@ -113,6 +120,61 @@ def test_two_processes_train_stop_and_go_on(qtbot: QtBot, context: AppContext) -
     live.ask(Command.STOP)
     qtbot.waitUntil(lambda: live.state is RunState.STOPPED and not context.engine.training)
     qtbot.waitUntil(lambda: not any(each.is_running() for each in first))
+
+
+@pytest.mark.slow
+def test_branches_and_changed_settings_take_as_many(qtbot: QtBot, context: AppContext) -> None:
+    start_in_two(qtbot, context)
+    live = context.live
+
+    def stop() -> RunFolder:
+        live.ask(Command.STOP)
+        qtbot.waitUntil(lambda: live.state is RunState.STOPPED and not context.engine.training)
+        assert live.folder is not None
+        return live.folder
+
+    first = stop()
+    step = live.progress.step
+
+    def await_steps(begun: Callable[[Path], bool]) -> RunFolder:
+        qtbot.waitUntil(
+            lambda: (
+                live.folder is not None
+                and begun(live.folder.path)
+                and live.state is RunState.TRAINING
+                and live.progress.step > step
+            ),
+            timeout=START,
+        )
+        assert len(processes(context)) == 2
+        return stop()
+
+    context.resume(first.path, ["optimizer.lr=0.0005"])
+    changed = await_steps(lambda path: path != first.path)
+    assert changed.status().parent.run == first.id
+    assert changed.config().optimizer.lr == 0.0005
+    (checkpoint, *_) = list_checkpoints(first)
+    context.branch_at_once(first, checkpoint)
+    branch = await_steps(lambda path: path not in (first.path, changed.path))
+    assert branch.status().parent.checkpoint == str(checkpoint.path)
+    context.resume(first.path, ["checkpoints.keep_last=7"])
+    assert await_steps(lambda path: path == first.path) == first
+    assert len(list((context.workspace / "runs").iterdir())) == 3
+
+
+def test_what_is_queued_keeps_how_many(qtbot: QtBot, context: AppContext) -> None:
+    window = open_window(qtbot, context, "setup")
+    choose(setup_page(window), "Several processes")
+    add_draft(context)
+    qtbot.waitUntil(lambda: bool(context.queue.overview.shown))
+    (shown,) = context.queue.overview.shown
+    assert (shown.entry.ranks, shown.entry.place) == (2, "2 x auto")
+    assert context.queue.queue.folder_of(shown.entry).config().loop.slots == 2
+    window.show_page("studies/queue")
+    tab = window.page("studies/queue")
+    assert isinstance(tab, QueueTab)
+    qtbot.waitUntil(lambda: tab.model.rowCount() == 1)
+    assert tab.model.index(0, DEVICE).data() == "2 x any"
 
 
 @pytest.mark.slow

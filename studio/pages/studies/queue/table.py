@@ -101,7 +101,7 @@ class QueueTable(QAbstractTableModel):
             PLACE: str(shown.place or ""),
             NAME: entry.name,
             STATE: state_words(shown)[0],
-            DEVICE: "any" if entry.device == AUTO else entry.device,
+            DEVICE: entry.place.replace(AUTO, "any"),
             ENGINE: entry.engine,
             ADDED: format_ago(entry.added, time.time()),
         }[column]
