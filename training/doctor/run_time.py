@@ -50,7 +50,6 @@ def measure_run_time(session: Session, patience: float = float("inf")) -> RunTim
 
 _PASSES = 3
 """Forward passes that a step takes as long as: backward computes twice as much."""
-_SLOW = 1.0  # seconds of a pass that is not timed once more when all is warm
 
 
 def estimate_run_time(session: Session, processes: int) -> float | None:
@@ -72,8 +71,8 @@ def estimate_run_time(session: Session, processes: int) -> float | None:
 
     with torch.no_grad(), preserve_rng(devices), session.seed_user_code("probe"), switch_mode(model, training=False):
         try:
+            time_forward()  # loads kernels
             seconds = time_forward()
-            seconds = time_forward() if seconds < _SLOW else seconds
         except Exception:  # whatever a person's own network raises
             logger.info("The network could not be timed", exc_info=True)
             return None

@@ -106,9 +106,7 @@ def total_memory(device: torch.device) -> tuple[int, str]:
     """The bytes of memory that ``device`` has in all, in use or not, and how a sentence calls them: "of NVIDIA H100 (cuda:0)"."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[1], f"of {describe_device(device)}"
-    if device.type == "mps":
-        return torch.mps.recommended_max_memory(), f"of {describe_device(device)}"
-    host = host_memory()
+    host = host_memory()  # which Apple's GPUs share
     return host.total, host.bound
 
 

@@ -23,6 +23,7 @@ from tests.studio.conftest import PATIENCE
 from tests.studio.window_driver import open_window, run_page
 from training.control import Command
 from training.runs.folder import RunFolder
+from training.runs.records.forms import Parent
 from training.runs.records.manifest import list_checkpoints
 from training.runs.records.ranks import read_ranks
 
@@ -50,6 +51,12 @@ def processes(context: AppContext) -> list[psutil.Process]:
     record = read_ranks(context.live.folder.path)
     assert record is not None
     return [psutil.Process(each.process) for each in record.ranks]
+
+
+def parent_of(folder: RunFolder) -> Parent:
+    parent = folder.status().parent
+    assert parent is not None
+    return parent
 
 
 def start_in_two(qtbot: QtBot, context: AppContext) -> MainWindow:
@@ -151,12 +158,12 @@ def test_branches_and_changed_settings_take_as_many(qtbot: QtBot, context: AppCo
 
     context.resume(first.path, ["optimizer.lr=0.0005"])
     changed = await_steps(lambda path: path != first.path)
-    assert changed.status().parent.run == first.id
+    assert parent_of(changed).run == first.id
     assert changed.config().optimizer.lr == 0.0005
     (checkpoint, *_) = list_checkpoints(first)
     context.branch_at_once(first, checkpoint)
     branch = await_steps(lambda path: path not in (first.path, changed.path))
-    assert branch.status().parent.checkpoint == str(checkpoint.path)
+    assert parent_of(branch).checkpoint == str(checkpoint.path)
     context.resume(first.path, ["checkpoints.keep_last=7"])
     assert await_steps(lambda path: path == first.path) == first
     assert len(list((context.workspace / "runs").iterdir())) == 3

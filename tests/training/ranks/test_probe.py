@@ -15,6 +15,7 @@ from tests.training.tiny import tiny
 from training.doctor.run_time import estimate_run_time
 from training.engine.assemble import assemble
 from training.engine.runs.run import Hooks, start_run
+from training.engine.session import Session
 from training.laboratory.scaling import Scaling
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
@@ -73,8 +74,11 @@ def test_the_estimate_counts_all_steps_and_changes_nothing(tmp_path: Path) -> No
     finally:
         session.data.close()
     assert all(0 < (estimate or 0.0) < 60 for estimate in estimates)
-    hooks = Hooks(ready=lambda session: estimate_run_time(session, 1))
-    looked = start_run(config, tmp_path, hooks)
+
+    def look(session: Session) -> None:
+        assert estimate_run_time(session, 1)
+
+    looked = start_run(config, tmp_path, Hooks(ready=look))
     plain = start_run(config, tmp_path)
     assert looked.metrics == plain.metrics
 

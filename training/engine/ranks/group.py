@@ -94,7 +94,7 @@ class Ranks:
 
     def read_shortage(self, rank: int) -> str:
         """What another one said of its memory."""
-        raise NotImplementedError
+        return ""
 
     @contextmanager
     def failures_told(self) -> Iterator[None]:
