@@ -69,6 +69,7 @@ def test_gradients_that_travel_during_the_backward_pass_come_to_the_same_bits(ma
 
 
 @pytest.mark.server  # many minutes
+@pytest.mark.timeout(900)
 def test_any_number_of_processes_killed_or_not(make_ranks: Callable[[], Ranks], tmp_path: Path) -> None:
     """V = 12: 1, 2, 3 and 4 ranks. A kill costs nothing, to the bit; another number of ranks costs rounding alone."""
     told, seen = {}, {}
@@ -98,6 +99,7 @@ def test_any_number_of_processes_killed_or_not(make_ranks: Callable[[], Ranks], 
 
 
 @pytest.mark.server  # many minutes
+@pytest.mark.timeout(900)
 def test_float64_over_500_steps(make_ranks: Callable[[], Ranks]) -> None:
     settings = ("model.arguments.double=true", "loop.max_steps=500", "loop.epochs=1000", "loop.validate_every_steps=25")
     told = {}
@@ -112,6 +114,7 @@ def test_float64_over_500_steps(make_ranks: Callable[[], Ranks]) -> None:
 
 
 @pytest.mark.server  # many minutes
+@pytest.mark.timeout(900)
 def test_a_run_goes_on_in_other_numbers_of_processes(make_ranks: Callable[[], Ranks]) -> None:
     whole = make_ranks().run(1)
     parts = make_ranks()
