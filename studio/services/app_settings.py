@@ -32,6 +32,7 @@ class AppSettings(NamedTuple):
     code_beside: bool = True  # the run as code stands beside the forms of a window that has room for three columns
     text_size: int = 100  # percent of the designed size
     geometry: str = ""  # QWidget.saveGeometry() in base64
+    maximized: bool = False  # which is said there, too, and not told of a screen of another width
     splits: str = ""  # how pages were divided by their handles, a line each
     engine_python: str = ""
     engine_index: str = ""  # where engines are installed from: a package index, a proxy, a folder of wheels

@@ -297,7 +297,7 @@ class MainController(QObject):
 def _remember(context: AppContext, window: QMainWindow, **more: float) -> None:
     """What the next start finds as it was."""
     geometry = bytes(window.saveGeometry().toBase64().data()).decode()
-    context.settings.update(geometry=geometry, **more)
+    context.settings.update(geometry=geometry, maximized=window.isMaximized(), **more)
     remember_draft(context.draft)
 
 

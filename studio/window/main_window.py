@@ -9,8 +9,19 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QEvent, QRectF, QTimer, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QColor, QHideEvent, QIcon, QPainter, QPaintEvent, QPen, QResizeEvent, QShowEvent
+from PySide6.QtCore import QByteArray, QEvent, QRectF, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import (
+    QCloseEvent,
+    QColor,
+    QGuiApplication,
+    QHideEvent,
+    QIcon,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QApplication, QBoxLayout, QMainWindow, QStackedWidget, QToolButton, QWidget
 
 from studio import identity
@@ -27,6 +38,8 @@ if TYPE_CHECKING:
     from studio.window.controller import MainController
 
 _NARROW = 1100  # pixels, for text of the designed size: in a window of less, the words of the rail would cost the forms or their preview
+_SIZE = QSize(1280, 800)
+_FRAME = QSize(16, 48)  # what the desktop draws around a window, at the most
 _ON_SCREEN = 16  # milliseconds from the first drawing until the screen shows it
 
 
@@ -97,8 +110,12 @@ class MainWindow(QMainWindow):
 
     def _restore_size(self) -> None:
         geometry = self._settings.get().geometry
-        if not geometry or not self.restoreGeometry(QByteArray.fromBase64(geometry.encode())):
-            self.resize(1280, 800)
+        if geometry and self.restoreGeometry(QByteArray.fromBase64(geometry.encode())):
+            return  # onto the screen where it was left, or within another one where that is gone
+        # There is none yet, or Qt refuses it, which was of a screen much wider or narrower than this one.
+        self.resize(_SIZE.boundedTo(QGuiApplication.primaryScreen().availableSize() - _FRAME))
+        if self._settings.get().maximized:
+            self.setWindowState(Qt.WindowState.WindowMaximized)
 
     @Slot()
     def _fold_rail(self) -> None:
