@@ -20,11 +20,12 @@ from PIL import features
 from tests.reports import inspect
 from tests.training.data.conftest import fill_class, image
 from tests.training.small_files import files_no_larger_than
+from training.caches.decoded import LOCK
 from training.cli import main
 from training.config.sections.data.dataset import ImageFolderDataset
 from training.data.batching.resident import Notice
 from training.data.images import images as pictures
-from training.data.images.cache_room import LOCK, CacheWish
+from training.data.images.cache_room import CacheWish
 from training.data.images.decode import Form, outcome
 from training.data.images.folder import list_folder
 from training.data.images.image_file import RECORD

@@ -13,9 +13,10 @@ from filelock import FileLock
 from tests.training.data.conftest import image
 from tests.training.data.test_harmed_cache import kill_while_decoding, turn_a_bit
 from tests.training.data.test_image_cache import FROM_CACHE, NEW, folder, opened, part, same, settle, wish
+from training.caches.decoded import LOCK
 from training.data.batching.resident import Notice
 from training.data.images import image_cache as picture_cache
-from training.data.images.cache_room import LOCK, CacheWish
+from training.data.images.cache_room import CacheWish
 from training.data.images.decoded import DAMAGED
 from training.data.images.image_file import RECORD
 

@@ -15,10 +15,11 @@ from filelock import FileLock
 
 from tests.training.data.conftest import fill_class, image
 from tests.training.data.test_image_cache import FROM_CACHE, NEW, folder, opened, part, same, settle, wish
+from training.caches.decoded import LOCK
 from training.config.sections.data.dataset import ImageFolderDataset
 from training.data.batching.resident import Notice
 from training.data.images import image_cache as picture_cache
-from training.data.images.cache_room import LOCK, CacheWish
+from training.data.images.cache_room import CacheWish
 from training.data.source import Opening, Source
 from training.data.sources import open_source
 from training.errors import TrainingError

@@ -15,7 +15,8 @@ from PIL import __version__ as pillow_version
 from PIL import features
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from training.data.images.cache_room import MANIFEST, empty, is_private
+from training.caches.decoded import MANIFEST, empty
+from training.data.images.cache_room import is_private
 from training.data.images.decode import Form
 from training.data.images.image_file import Place
 from training.system.atomic import write_text

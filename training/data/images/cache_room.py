@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import stat
 import sys
@@ -12,17 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from filelock import FileLock, Timeout
-
+from training.caches.decoded import MANIFEST, empty, list_caches, remove, usual_home
 from training.config.sections.loader import Loader
 from training.errors import format_bytes
-from training.system.places import cache_folder
 
-MANIFEST = "manifest.json"
-LOCK = "lock"
-_FOLDER = re.compile("[0-9a-f]{32}")
-_PART = re.compile(r"(pixels|index)-[0-9a-f]{16}\.bin")
-_LEFT = re.compile(r"\.(manifest\.json|index-[0-9a-f]{16}\.bin)\.[0-9a-f]{8}\.tmp")  # when write_bytes was killed
 _SPARE = 2 * 10**9  # left free on the disk: checkpoints need room, too
 
 
@@ -39,7 +31,7 @@ def cache_wish(loader: Loader) -> CacheWish | None:
     """What the settings ask for; None for no cache."""
     if loader.cache == "off":
         return None
-    home = Path(loader.cache_folder) if loader.cache_folder else cache_folder() / "pictures"
+    home = Path(loader.cache_folder) if loader.cache_folder else usual_home()
     with suppress(RuntimeError):  # "~name" of a person this computer does not know
         home = home.expanduser()
     return CacheWish(loader.cache, home, int(loader.cache_limit_gb * 10**9))
@@ -56,7 +48,7 @@ def make_room(wish: CacheWish, own: Path, held: int, needed: int) -> None:
             f"they take {format_bytes(held + needed)} decoded, and loader.cache_limit_gb allows {format_bytes(wish.limit)}"
         )
     others = sorted(
-        (used, size, folder) for folder, used, size in _caches(wish.home) if folder.resolve() != own.resolve()
+        (used, size, folder) for folder, used, size in list_caches(wish.home) if folder.resolve() != own.resolve()
     )
     total = held + needed + sum(size for _, size, _ in others)
     while others and (total > wish.limit or _free(wish.home) < needed + _SPARE):
@@ -71,22 +63,6 @@ def make_room(wish: CacheWish, own: Path, held: int, needed: int) -> None:
             f"they take {format_bytes(needed)}, and the disk of {wish.home} has {format_bytes(free)} free, of which "
             f"{format_bytes(_SPARE)} are left for checkpoints"
         )
-
-
-def remove(folder: Path) -> bool:
-    """Delete a cache, unless somebody is making it. Whoever still reads it keeps what it has opened."""
-    if not _FOLDER.fullmatch(folder.name):
-        return False
-    try:
-        with FileLock(folder / LOCK, timeout=0):
-            empty(folder)
-            if sys.platform != "win32":  # while it is held: afterwards it may be another's
-                _remove_folder(folder)
-    except (OSError, Timeout):
-        return False
-    if sys.platform == "win32":  # where no file goes that somebody has opened
-        _remove_folder(folder)
-    return True
 
 
 def is_private(folder: Path) -> bool:
@@ -114,41 +90,6 @@ def note_use(folder: Path) -> None:
     """A cache that is in use makes way last."""
     with suppress(OSError):
         os.utime(folder / MANIFEST, follow_symlinks=os.utime not in os.supports_follow_symlinks)
-
-
-def empty(folder: Path) -> None:
-    """Delete what a cache consists of; the caller holds its lock."""
-    with suppress(OSError):
-        left = [path.name for path in folder.iterdir() if _LEFT.fullmatch(path.name)]
-        for name in (MANIFEST, *parts(folder), *left):
-            with suppress(OSError):
-                (folder / name).unlink(missing_ok=True)
-
-
-def _remove_folder(folder: Path) -> None:
-    with suppress(OSError):
-        (folder / LOCK).unlink(missing_ok=True)
-        folder.rmdir()
-
-
-def _caches(home: Path) -> list[tuple[Path, int, int]]:
-    """Folder, when it was last used, and bytes of each cache in ``home``; what is no cache of ours is left alone."""
-    found: list[tuple[Path, int, int]] = []
-    with suppress(OSError), os.scandir(home) as entries:
-        for entry in entries:
-            folder = Path(entry.path)
-            with suppress(OSError):
-                ours = _FOLDER.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
-                if ours and (names := parts(folder)):
-                    manifest = folder / MANIFEST
-                    used = manifest.lstat().st_mtime_ns if manifest.exists() else 0
-                    found.append((folder, used, sum((folder / name).lstat().st_size for name in names)))
-    return found
-
-
-def parts(folder: Path) -> list[str]:
-    """The files of pixels and records in a cache folder; its name and theirs say that they are ours."""
-    return [path.name for path in folder.iterdir() if _PART.fullmatch(path.name)]
 
 
 def _free(home: Path) -> int:

@@ -24,17 +24,9 @@ import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
+from training.caches.decoded import LOCK, empty, remove
 from training.data.images.cache_folder import CacheFolder
-from training.data.images.cache_room import (
-    LOCK,
-    CacheWish,
-    NoRoom,
-    empty,
-    make_private,
-    make_room,
-    note_use,
-    remove,
-)
+from training.data.images.cache_room import CacheWish, NoRoom, make_private, make_room, note_use
 from training.data.images.decode import Form
 from training.data.images.folder import Listing
 from training.data.images.image_file import (

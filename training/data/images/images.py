@@ -15,9 +15,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from training.caches.decoded import remove
 from training.data.batching.resident import Notice
 from training.data.batching.workers import new_pixels
-from training.data.images.cache_room import note_use, remove
+from training.data.images.cache_room import note_use
 from training.data.images.decode import DifferentSize, Form, Unusable, content_digest, outcome, own_size
 from training.data.images.decoded import DAMAGED, Decoded, cache_for, decode_listing, is_quick
 from training.data.images.files import Files

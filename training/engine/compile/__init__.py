@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from training.caches.users import use_caches
 from training.engine.compile.cuda_graph import wants_cuda_graph
 from training.engine.session import Session
 
@@ -24,4 +25,5 @@ def compile_session(session: Session, report_progress: Callable[[str, float | No
         return
     from training.engine.compile.compiled_step import compile_parts
 
-    compile_parts(session, recorded, report_progress)
+    with use_caches():
+        compile_parts(session, recorded, report_progress)

@@ -7,10 +7,8 @@ import hashlib
 import logging
 import os
 import re
-import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
@@ -21,17 +19,15 @@ from typing import Any
 import torch
 from torch import nn
 
+from training.caches.compiled import home, remove_unused
 from training.engine.device import ran_out_of_memory
 from training.errors import InputError
-from training.system.places import cache_folder
 
 logger = logging.getLogger(__name__)
 
 OFF = {"precision.compile": "off"}
 
 _CACHE = "TORCHINDUCTOR_CACHE_DIR"
-_FOLDER = re.compile("[0-9a-f]{8}")
-_MONTH = 30 * 86400.0  # seconds
 
 _HOW_TO_GET = {
     "linux": "install g++ (on Debian and Ubuntu the package g++, on Fedora gcc-c++)",
@@ -43,12 +39,10 @@ _HOW_TO_GET = {
 def use_cache_folder(device: torch.device) -> Path:
     """Where compiled code is kept, so that the next start is quick; several processes may use it at a time.
 
-    ``$TORCHINDUCTOR_CACHE_DIR`` where that is set, else in the user's cache folder: a folder for each version of torch and
-    of the compiler, since torch takes what another version of g++ has made for the same. Those that nobody used for a month
-    are deleted.
+    ``$TORCHINDUCTOR_CACHE_DIR`` where that is set, else in the user's cache folder (see ``caches.compiled``).
     """
     made_by = hashlib.sha256(f"{torch.__version__} {compiler_facts(device)}".encode()).hexdigest()[:8]
-    folder = cache_folder() / "compiled" / made_by
+    folder = home() / made_by
     from torch._inductor.runtime.cache_dir_utils import default_cache_dir
 
     if os.environ.get(_CACHE) in (None, default_cache_dir()):  # which inductor sets when it is imported
@@ -58,15 +52,8 @@ def use_cache_folder(device: torch.device) -> Path:
         with suppress(OSError):  # of which torch will tell
             folder.mkdir(parents=True, exist_ok=True)
             os.utime(folder)  # when it was used last
-            _remove_unused(folder.parent)
+            remove_unused()
     return chosen
-
-
-def _remove_unused(home: Path) -> None:
-    for folder in home.iterdir():
-        unused = abs(time.time() - folder.lstat().st_mtime)  # a clock that was wrong keeps nothing for ever
-        if unused > _MONTH and _FOLDER.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def refuse_without_compiler(device: torch.device) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from training.caches.users import use_caches
 from training.checkpoints import CheckpointManager
 from training.config import RunConfig
 from training.control import StopRequested
@@ -84,7 +85,7 @@ def run_attempt(
     """
     try:
         hooks = lead_ranks(folder, config, hooks, restore)
-        with hooks.ranks.failures_told(), RunWriter(folder, hooks) as writer:
+        with hooks.ranks.failures_told(), RunWriter(folder, hooks) as writer, use_caches():
             writer.changes, writer.muted = changes, config.muted_findings
             session = _begin(writer, config, restore, new, source)
             if session is not None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from training.caches import compiled
 from training.engine.compile import compiler
 
 CPU = torch.device("cpu")
@@ -20,7 +21,7 @@ DAY = 86400.0
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A person's cache folder of compiled code; what a start sets for its process is undone."""
-    monkeypatch.setattr(compiler, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(compiled, "cache_folder", lambda: tmp_path)
     monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR", raising=False)
     yield tmp_path / "compiled"
     os.environ.pop("TORCHINDUCTOR_CACHE_DIR", None)
