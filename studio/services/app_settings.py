@@ -45,6 +45,7 @@ class AppSettings(NamedTuple):
     newer_left_alone: str = ""  # the version of which the notice that it wrote the settings was put away
     gpu_left_alone: bool = False  # the notice that a GPU is not used was put away
     engine_in_process: bool = False
+    device: str = "auto"  # that a new configuration begins with
     processes: int = 1  # in how many the next run is trained
     keep_awake: bool = True
     notify: bool = True  # by the desktop, when something ends while the window is not looked at

@@ -32,19 +32,17 @@ from studio.state.runs.trace_job import TraceJob
 from studio.state.studies.studies import AT_WORK, Studies
 from studio.state.sweeps.sweeps import Sweeps
 from studio.state.where_it_runs import WhereItRuns
-from training.config import RunConfig, parse_config
+from training.config import RunConfig
 from training.config.files import config_data
 from training.config.run import LONGEST_NAME
 from training.control import Command
 from training.errors import TrainingError
-from training.presets import preset_text
 from training.protocol.messages import Refusal
 from training.runs.cli_consent import code_to_agree
 from training.runs.folder import RunFolder
 from training.runs.records.forms import Manifest
 from training.runs.records.manifest import CheckpointInfo, read_manifest
 from training.runs.relocation import config_here, config_told
-from training.toml_text import read_toml
 
 logger = logging.getLogger(__name__)
 
@@ -95,7 +93,8 @@ class AppContext(QObject):
         super().__init__(parent)
         self.workspace, self.settings, self.engine = workspace, settings, engine
         engine.setParent(self)
-        self.background, self.notifier, self.draft = Background(self), Notifier(self), Draft(self)
+        self.background, self.notifier = Background(self), Notifier(self)
+        self.draft = Draft(self, lambda: settings.get().device)
         self.where = WhereItRuns(settings, self.draft, engine, self)
         self._shared = SharedStart(engine, self.where, self.background, self.notifier, workspace, self._on_run_refused)
         self.library = RunLibrary(workspace, self.background, self)
@@ -231,8 +230,7 @@ class AppContext(QObject):
         ``start``: train it, unless something had to be left out, with which it would be another run than the file's."""
         try:
             if text.startswith(PRESET_PREFIX):
-                data = read_toml(preset_text(text.removeprefix(PRESET_PREFIX)), text)
-                self.draft.set_config(parse_config(data, text, paths=False))  # its data may have to be found first
+                self.draft.load_preset(text.removeprefix(PRESET_PREFIX))
                 left_out = []
             else:
                 left_out = self.draft.load_file(Path(text))

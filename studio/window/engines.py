@@ -114,7 +114,7 @@ class EngineForms(QWidget):
         self.path.line_edit.setAccessibleName("Python of another engine")
         self.add = button("Add", "plus", clicked=self._on_add)
         self.problem = label("", "problem", wrap=True, selectable=True)
-        self.card.add(self._list, self.others, hbox((self.path, 1), self.add), self.problem)
+        self.card.add(self._list, hbox(self.others, STRETCH), hbox((self.path, 1), self.add), self.problem)
         self.install = InstallCard(context)
         vbox(self.card, self.install, STRETCH, parent=self, spacing=SPACING.m)
         self.path.path_changed.connect(lambda text: self.add.setEnabled(bool(text.strip())))

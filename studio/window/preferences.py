@@ -5,26 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QStackedWidget, QTabBar, QWidget
+from PySide6.QtCore import QSize, Slot
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QStackedWidget, QWidget
 
 from studio.services.app_settings import TEXT_SIZES
 from studio.state.context import AppContext
-from studio.theme import SPACING
+from studio.theme import SPACING, theme
 from studio.widgets import STRETCH, Card, PathEdit, Segmented, Switch, button, hbox, in_widget, label, scroll_area, vbox
 from studio.window.copies import CopyForm
+from studio.window.device_choice import DeviceChoice
 from studio.window.engine_notice import ENGINES
 from studio.window.engines import EngineForms
 from studio.window.moving import move_by_dialog
+from studio.window.storage import CacheCard
 from studio.window.trackers import TrackerForms
 from studio.window.tray import has_tray
 from studio.window.update_notice import UPDATES
 from studio.window.updates import UpdateForm
 from training.errors import InputError
 
-_WIDTH = 600
-_HIGHEST = 700
-_FRAME = 140  # pixels of height for tabs and buttons
+_SIZE = QSize(
+    800, 560
+)  # for text of the designed size; a screen of 640 lines has room for it, with the frame of a window
+_LIST_WIDTH = 136
+_ROW_HEIGHT = 32
+_WIDEST = 720  # no line of a section is longer, however wide the dialog is made
 
 
 @runtime_checkable
@@ -36,14 +41,13 @@ class Restartable(Protocol):
 
 
 class PreferencesDialog(QDialog):
-    """Appearance, training, folders; engines; trackers; copies; updates. What is said of engines and updates counts at once, the rest is taken over when Save is pressed; another size of the text can be seen at once."""
+    """Sections, with a list of them at the left. What is said of engines, the cache and updates counts at once, the rest is taken over when Save is pressed; another size of the text can be seen at once."""
 
     def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._context = context
         settings = context.settings.get()
         self.setWindowTitle("Preferences")
-        self.setMinimumWidth(_WIDTH)
         self.theme = Segmented((("system", "System"), ("light", "Light"), ("dark", "Dark")))
         self.theme.set_current(settings.theme)
         self.high_contrast = Switch("High contrast, even where the system does not ask for it")
@@ -54,6 +58,7 @@ class PreferencesDialog(QDialog):
         if settings.text_size in TEXT_SIZES:
             self.text_size.set_current(str(settings.text_size))
         self.text_size.current_changed.connect(lambda size: context.settings.update(text_size=int(size)))
+        self.device = DeviceChoice(context)
         self.in_process = Switch("Run the engine inside the window")
         self.in_process.setChecked(settings.engine_in_process)
         self.if_window_ends = Segmented(
@@ -85,25 +90,68 @@ class PreferencesDialog(QDialog):
         )
         self.is_restart_asked = False  # the workspace is elsewhere now
         self.engines, self.trackers, self.copies = EngineForms(context), TrackerForms(context), CopyForm(context)
-        self.updates = UpdateForm(context)
+        self.cache, self.updates = CacheCard(context), UpdateForm(context)
         self.problem = label("", "problem", wrap=True)
         self.problem.hide()
         self._lay_out()
 
     def _lay_out(self) -> None:
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Save | QDialogButtonBox.StandardButton.Cancel)
+        buttons.accepted.connect(self._on_accepted)
+        buttons.rejected.connect(self.reject)
+        scale = theme().font_scale
+        self.sections, stack = QListWidget(), QStackedWidget()
+        self.sections.setAccessibleName("Sections")
+        self.sections.setFixedWidth(round(_LIST_WIDTH * scale))
+        for title, area in (
+            ("General", self._make_general()),
+            ("Training", self._make_training()),
+            (ENGINES, self.engines),
+            ("Storage", self._make_storage()),
+            ("Trackers", self.trackers),
+            ("Copies", self.copies),
+            (UPDATES, self.updates),
+        ):
+            self.sections.addItem(title)
+            self.sections.item(self.sections.count() - 1).setSizeHint(QSize(0, round(_ROW_HEIGHT * scale)))
+            area.setMaximumWidth(round(_WIDEST * scale))
+            stack.addWidget(scroll_area(in_widget(hbox((area, _WIDEST), STRETCH, spacing=0)), title))
+        self.sections.currentRowChanged.connect(stack.setCurrentIndex)
+        self.sections.setCurrentRow(0)
+        both = hbox(self.sections, (stack, 1), spacing=SPACING.l)
+        vbox((both, 1), self.problem, buttons, parent=self, spacing=SPACING.m, margins=SPACING.l)
+        self.finished.connect(self.trackers.give_up)
+        self.finished.connect(self.copies.give_up)
+        # No more than small screens have; they are not asked, as QWidget.screen() of PySide6 6.11 may delete the QScreen with the widget.
+        wanted, parent = _SIZE * scale, self.parentWidget()
+        self.resize(wanted if parent is None else wanted.boundedTo(parent.window().size()))
+
+    def _make_general(self) -> QWidget:
         look = Card("Appearance", "sun")
         look.add(self.theme, self.high_contrast, label("Text size", "field"), self.text_size)
-        engine = Card("Training", "cpu")
-        engine.add(
+        desktop = Card("Desktop", "system")
+        desktop.add(self.keep_awake, self.notify, self.tray)
+        return in_widget(vbox(look, desktop, STRETCH, spacing=SPACING.m))
+
+    def _make_training(self) -> QWidget:
+        device = Card("Device", "cpu")
+        device.add(
+            label("New configurations begin with", "field"),
+            hbox(self.device, STRETCH),
+            label(
+                "Presets, from the next one that is chosen, and “Reset all settings”. Files, runs and what is on the Setup page now keep theirs.",
+                "help",
+                wrap=True,
+            ),
+        )
+        window = Card("Engine and window", "activity")
+        window.add(
             self.in_process,
             label(
                 "For machines that may start no process, and for debugging. Slower beside live curves, and a crash takes the window along.",
                 "help",
                 wrap=True,
             ),
-            self.keep_awake,
-            self.notify,
-            self.tray,
             label("If the window ends unexpectedly", "field"),
             self.if_window_ends,
             label(
@@ -112,42 +160,21 @@ class PreferencesDialog(QDialog):
                 wrap=True,
             ),
         )
+        return in_widget(vbox(device, window, STRETCH, spacing=SPACING.m))
+
+    def _make_storage(self) -> QWidget:
         folders = Card("Runs", "folder")
         folders.add(
             label("Workspace", "field"),
             hbox((self.workspace, 1), self.move_workspace),
             label("Another folder is used after restart, as it is. “Move …” takes all runs along.", "help", wrap=True),
         )
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Save | QDialogButtonBox.StandardButton.Cancel)
-        buttons.accepted.connect(self._on_accepted)
-        buttons.rejected.connect(self.reject)
-        general = in_widget(vbox(look, engine, folders, STRETCH, spacing=SPACING.m))
-        stack, tabs = QStackedWidget(), QTabBar()
-        areas = (
-            ("General", general),
-            (ENGINES, self.engines),
-            ("Trackers", self.trackers),
-            ("Copies", self.copies),
-            (UPDATES, self.updates),
-        )
-        for title, area in areas:
-            tabs.addTab(title)
-            stack.addWidget(scroll_area(area, title))
-        tabs.currentChanged.connect(stack.setCurrentIndex)
-        self.tabs = tabs
-        vbox(tabs, (stack, 1), self.problem, buttons, parent=self, spacing=SPACING.m, margins=SPACING.l)
-        self.finished.connect(self.trackers.give_up)
-        self.finished.connect(self.copies.give_up)
-        # A window's own hint knows nothing of wrapped lines, and a scroll area's nothing of its content.
-        # No more than small screens have; they are not asked, as QWidget.screen() of PySide6 6.11 may delete the QScreen with the widget.
-        parent = self.parentWidget()
-        highest = min(_HIGHEST, parent.window().height()) if parent is not None else _HIGHEST
-        self.resize(_WIDTH, min(general.heightForWidth(_WIDTH - 2 * SPACING.l) + _FRAME, highest))
+        return in_widget(vbox(folders, self.cache, STRETCH, spacing=SPACING.m))
 
-    def show_tab(self, title: str) -> None:
-        """Bring the tab of this title to the front."""
-        titles = [self.tabs.tabText(index) for index in range(self.tabs.count())]
-        self.tabs.setCurrentIndex(titles.index(title))
+    def show_section(self, title: str) -> None:
+        """Bring the section of this title to the front."""
+        titles = [self.sections.item(row).text() for row in range(self.sections.count())]
+        self.sections.setCurrentRow(titles.index(title))
 
     def reject(self) -> None:
         """Leave all as it was, the size of the text included, which was shown at once."""
@@ -156,13 +183,14 @@ class PreferencesDialog(QDialog):
 
     def _save_far_ends(self) -> str:
         """Write what is said of trackers and copies; returns what is wrong with it, with nothing written where that is a setting."""
-        far_ends: tuple[TrackerForms | CopyForm, ...] = self.trackers, self.copies
-        steps = [(forms, forms.settings) for forms in far_ends] + [(forms, forms.save) for forms in far_ends]
-        for forms, step in steps:
+        far_ends: dict[str, TrackerForms | CopyForm] = {"Trackers": self.trackers, "Copies": self.copies}
+        steps = [(title, forms.settings) for title, forms in far_ends.items()]
+        steps += [(title, forms.save) for title, forms in far_ends.items()]
+        for title, step in steps:
             try:
                 step()
             except InputError as error:
-                self.tabs.setCurrentIndex(2 + far_ends.index(forms))
+                self.show_section(title)
                 return str(error)
         return ""
 
@@ -178,6 +206,7 @@ class PreferencesDialog(QDialog):
         problem = ""
         if workspace and Path(workspace).expanduser().is_file():
             problem = f"{workspace} is a file. Choose a folder for the runs."
+            self.show_section("Storage")
         else:
             problem = self._save_far_ends()
         self.problem.setText(problem)
@@ -187,6 +216,7 @@ class PreferencesDialog(QDialog):
         self._context.settings.update(
             theme=self.theme.current(),
             high_contrast=self.high_contrast.isChecked(),
+            device=self.device.device(),
             engine_in_process=self.in_process.isChecked(),
             keep_awake=self.keep_awake.isChecked(),
             notify=self.notify.isChecked(),
@@ -197,11 +227,11 @@ class PreferencesDialog(QDialog):
         self.accept()
 
 
-def open_preferences(context: AppContext, parent: QWidget, tab: str = "") -> None:
-    """Show them until they are closed, at a tab where one is named."""
+def open_preferences(context: AppContext, parent: QWidget, section: str = "") -> None:
+    """Show them until they are closed, at a section where one is named."""
     dialog = PreferencesDialog(context, parent)
-    if tab:
-        dialog.show_tab(tab)
+    if section:
+        dialog.show_section(section)
     dialog.exec()
     if dialog.is_restart_asked and isinstance(parent, Restartable):
         parent.restart()

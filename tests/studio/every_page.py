@@ -67,7 +67,7 @@ def list_places(window: MainWindow) -> list[str]:
 
 def walk_pages(qtbot: QtBot, context: AppContext, window: MainWindow) -> Iterator[tuple[str, QWidget]]:
     """Each of them in front, and the window; the panels of Setup with all their settings, the evaluation, compared runs, and at last the
-    Preferences, each tab with its dialog."""
+    Preferences, each section with its dialog."""
     for place in list_places(window):
         window.show_page(place)
         settle(qtbot, window)
@@ -91,9 +91,9 @@ def walk_pages(qtbot: QtBot, context: AppContext, window: MainWindow) -> Iterato
     yield "compared runs", window
     dialog = PreferencesDialog(context, window)
     dialog.open()
-    for number in range(dialog.tabs.count()):
-        dialog.tabs.setCurrentIndex(number)
+    for number in range(dialog.sections.count()):
+        dialog.sections.setCurrentRow(number)
         settle(qtbot, dialog)
-        yield dialog.tabs.tabText(number), dialog
+        yield dialog.sections.item(number).text(), dialog
     dialog.close()
     dialog.deleteLater()

@@ -82,7 +82,7 @@ class SetupHeader(QWidget):
         menu.addAction(icon("folder"), "Open TOML…", lambda: ask_and_open(context, self))
         self.save_action = menu.addAction(icon("save"), "Save as TOML…", lambda: ask_and_save(context, self))
         menu.addSeparator()
-        self.reset_action = menu.addAction("Reset all settings", self._draft.reset_all)
+        self.reset_action = menu.addAction("Reset all settings", lambda: self._draft.load_preset())
         return menu
 
     def _choose_preset(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,13 +59,14 @@ class Draft(QObject):
     edited, kind_changed, overwritten = Signal(str), Signal(str), Signal(object)
     stepped, moved = Signal(bool, object), Signal(str, object)
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject | None = None, find_device: Callable[[], str] = lambda: "auto") -> None:
         super().__init__(parent)
+        self._find_device = find_device  # on which presets are to be trained; files name their own
         self._history = DraftHistory()
         self._other_kinds = OtherKinds()
         self._engine_problems: tuple[Problem, ...] = ()
         self.touched, self.swept = Touched(self.edited, self.kind_changed, self.replaced), Swept(self)
-        self._settings = self._loaded = preset_data(SAMPLE)
+        self._settings = self._loaded = preset_data(SAMPLE, find_device())
         self._config, self._problems = check(self._settings)
 
     def settings(self) -> Settings:
@@ -195,10 +196,6 @@ class Draft(QObject):
         self.set(path, default_value(self.spec(path)))
         self._history.close_group()
 
-    def reset_all(self) -> None:
-        """Back to the built-in sample."""
-        self._overwrite(preset_data(SAMPLE))
-
     def finish_edit(self) -> None:
         """The person left a field: the next edit is an undo step of its own."""
         self._history.close_group()
@@ -241,11 +238,13 @@ class Draft(QObject):
         self._overwrite(whole)
         return left_out
 
-    def load_file(self, path: Path) -> list[str]:
-        """Replace everything by a TOML file, its wrong values included, so that they can be put right here.
+    def load_preset(self, name: str = SAMPLE) -> None:
+        """Replace everything by a preset, or the built-in sample. Raises InputError for an unknown one."""
+        self._overwrite(preset_data(name, self._find_device()))
 
-        Returns what could not be shown (unknown keys). Raises InputError when the file is no readable TOML.
-        """
+    def load_file(self, path: Path) -> list[str]:
+        """Replace everything by a TOML file, its wrong values included, so that they can be put right here. Returns what could not be
+        shown (unknown keys). Raises InputError when the file is no readable TOML."""
         try:
             self.set_config(load_config(path))
         except ConfigError:

@@ -40,9 +40,11 @@ def _preset(name: str) -> Settings:
     return split_sections(parse_config(read_toml(preset_text(name), name), name, paths=False).model_dump(mode="json"))
 
 
-def preset_data(name: str) -> Settings:
-    """All settings of a preset, as the draft holds them."""
-    return copy.deepcopy(_preset(name))
+def preset_data(name: str, device: str = "auto") -> Settings:
+    """All settings of a preset, as the draft holds them, and the ``device``, which presets leave open."""
+    data = copy.deepcopy(_preset(name))
+    data["precision"]["device"] = device
+    return data
 
 
 def place(data: Settings) -> list[Toml]:

@@ -251,7 +251,7 @@ def test_a_rotation_of_the_sample_does_not_reach_a_folder_but_ones_own_does(
     drop(page, folder)
     qtbot.waitUntil(lambda: context.draft.kind("dataset") == "image_folder")
     assert context.draft.settings() == expected("pictures", folder)
-    context.draft.reset_all()
+    context.draft.load_preset()
     own = {"dataset.rotation": 25.0, "optimizer.lr": 0.007, "loop.batch_size": 17, "model.kind": "mlp", "seed": 4}
     for path, value in own.items():
         section, _, name = path.rpartition(".")

@@ -223,7 +223,7 @@ def test_a_preset_whose_data_are_not_here_is_opened_and_says_so(qtbot: QtBot, co
 def test_the_form_is_remembered(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     context.draft.set_config(config("kept"))
     remember_draft(context.draft)
-    context.draft.reset_all()
+    context.draft.load_preset()
     recall_draft(context.draft)
     kept = context.draft.config()
     assert kept is not None

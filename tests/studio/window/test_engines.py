@@ -49,7 +49,7 @@ def few_pythons(monkeypatch: pytest.MonkeyPatch) -> None:
 def dialog(qtbot: QtBot, context: AppContext) -> Iterator[PreferencesDialog]:
     made = PreferencesDialog(context)
     qtbot.addWidget(made)
-    made.show_tab(ENGINES)
+    made.show_section(ENGINES)
     made.show()
     yield made
     made.close()
@@ -83,7 +83,7 @@ def test_engines_are_tried_explained_and_chosen(
         add_engine(Path(make_python(tmp_path / name, torch)))
     dialog = PreferencesDialog(context)
     qtbot.addWidget(dialog)
-    dialog.show_tab(ENGINES)
+    dialog.show_section(ENGINES)
     dialog.show()
     good = row_of(qtbot, dialog, "good")
     assert "Parts left out" in read(good)
@@ -227,9 +227,7 @@ def test_a_gpu_that_is_not_used_is_said_at_the_start(
 
     qtbot.waitUntil(lambda: len(banners()) == 1)
     opened: list[str] = []
-    monkeypatch.setattr(
-        PreferencesDialog, "exec", lambda self: opened.append(self.tabs.tabText(self.tabs.currentIndex()))
-    )
+    monkeypatch.setattr(PreferencesDialog, "exec", lambda self: opened.append(self.sections.currentItem().text()))
     press(banners()[0], "Engines …")
     assert opened == [ENGINES]
     banners()[0]._close.click()

@@ -41,15 +41,15 @@ def texts(parent: PreferencesDialog) -> list[str]:
 
 
 def test_trackers_are_chosen_in_the_preferences(qtbot: QtBot, context: AppContext, dialog: PreferencesDialog) -> None:
-    dialog.tabs.setCurrentIndex(2)
+    dialog.show_section("Trackers")
     mlflow = dialog.trackers.cards["mlflow"]
     assert not mlflow.lines["url"].isVisible()  # of one that is not used
     mlflow.on.click()
     mlflow.lines["url"].setText("somewhere")
-    dialog.tabs.setCurrentIndex(0)
+    dialog.show_section("General")
     press(dialog, "Save")
     assert "mlflow.url" in dialog.problem.text()
-    assert dialog.tabs.currentIndex() == 2
+    assert dialog.sections.currentItem().text() == "Trackers"
     assert not settings_file().exists()
     mlflow.lines["url"].setText("http://127.0.0.1:5999")
     press(dialog, "Save")
@@ -68,7 +68,7 @@ def test_a_file_that_cannot_be_read_is_told_and_left_alone(qtbot: QtBot, context
     dialog = PreferencesDialog(context)
     qtbot.addWidget(dialog)
     dialog.show()
-    dialog.tabs.setCurrentIndex(2)
+    dialog.show_section("Trackers")
     assert any("mlflow.port" in text for text in texts(dialog))
     assert not dialog.trackers.cards["mlflow"].on.isEnabled()
     press(dialog, "Save")
@@ -77,7 +77,7 @@ def test_a_file_that_cannot_be_read_is_told_and_left_alone(qtbot: QtBot, context
 
 def test_a_connection_is_tested_before_it_is_saved(qtbot: QtBot, dialog: PreferencesDialog, tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
-    dialog.tabs.setCurrentIndex(2)
+    dialog.show_section("Trackers")
     card = dialog.trackers.cards["tensorboard"]
     card.on.click()
     (tmp_path / "file").touch()
@@ -100,7 +100,7 @@ def test_a_key_goes_into_the_keyring_and_out_of_it(
 ) -> None:
     pytest.importorskip("keyring")
     with use_file_keyring(tmp_path, monkeypatch) as vault:
-        dialog.tabs.setCurrentIndex(2)
+        dialog.show_section("Trackers")
         card = dialog.trackers.cards["wandb"]
         card.on.click()
         row = card.keys["WANDB_API_KEY"]
@@ -120,7 +120,7 @@ def test_a_key_goes_into_the_keyring_and_out_of_it(
 def test_copies_are_set_up_and_tried_in_the_preferences(
     qtbot: QtBot, context: AppContext, dialog: PreferencesDialog, tmp_path: Path
 ) -> None:
-    dialog.tabs.setCurrentIndex(3)
+    dialog.show_section("Copies")
     form, card = dialog.copies, dialog.copies.card
     assert not card.test.isEnabled()
     assert not any(row.isVisible() for row in card.keys.values())  # a folder needs none

@@ -35,7 +35,7 @@ def _open_preset(context: AppContext, at: int) -> None:
 
 @pytest.mark.parametrize(
     "act",
-    [lambda context: _open_preset(context, 1), lambda context: context.draft.reset_all()],
+    [lambda context: _open_preset(context, 1), lambda context: context.draft.load_preset()],
     ids=["preset", "reset"],
 )
 def test_settings_that_others_took_the_place_of_come_back(

@@ -71,7 +71,7 @@ def test_preferences_ask_when_they_are_told_to(
     context.settings.update(engine_index=index.address)
     dialog = PreferencesDialog(context)
     qtbot.addWidget(dialog)
-    dialog.show_tab(UPDATES)
+    dialog.show_section(UPDATES)
     dialog.show()
     form = dialog.updates
     assert not form.daily.isChecked()
