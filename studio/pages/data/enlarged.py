@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from studio.panels.data.data_images import DataImages, no_image
 from studio.panels.samples.enlarged_sample import EnlargedSample, SampleView
 from studio.theme import SPACING
-from studio.widgets import STRETCH, button, hbox, in_widget, label, vbox
+from studio.widgets import STRETCH, button, hand_keyboard_on, hbox, in_widget, label, vbox
 
 _LEAST = 260
 
@@ -34,7 +34,7 @@ class EnlargedData(EnlargedSample):
         pair = in_widget(
             hbox((in_widget(vbox(self._above, (self._original, 1))), 1), (self._beside, 1), spacing=SPACING.m)
         )
-        pair.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        hand_keyboard_on(pair, self._original)
         self.exclude = button(exclude, "minus", tooltip="Put on the exclude list, or take off it (Del)")
         super().__init__(parent, view=pair, below=in_widget(hbox(self.exclude, STRETCH)))
         self._images = images

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
 
@@ -15,7 +15,7 @@ from studio.panels.samples.images import IGNORED
 from studio.panels.samples.mask_bar import MaskBar
 from studio.panels.samples.mask_overlay import Layer, lay_over
 from studio.theme import SPACING
-from studio.widgets import Thumbnail, hbox, in_widget, label, vbox
+from studio.widgets import Thumbnail, hand_keyboard_on, hbox, in_widget, label, vbox
 from training.predictions import Evaluation
 
 _SIDES: tuple[tuple[str, str], ...] = (("prediction", "Prediction"), ("errors", "Errors"), ("image", "Image"))
@@ -43,7 +43,7 @@ class MaskPair(QWidget):
         truth = in_widget(vbox(label("Truth", "caption"), (self.left, 1), spacing=SPACING.xs))
         answer = in_widget(vbox(self.words, (self.right, 1), spacing=SPACING.xs))
         vbox((hbox((truth, 1), (answer, 1), spacing=SPACING.m), 1), self.bar, parent=self, spacing=SPACING.m)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # so that the arrow keys reach the dialog
+        hand_keyboard_on(self, self.left)
         self.setMinimumWidth(700)
 
     def show_sample(self, shown: Thumbnail, row: int) -> None:

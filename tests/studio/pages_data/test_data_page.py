@@ -141,6 +141,7 @@ def test_a_sample_of_setup_is_shown_large_here(
     assert page.tabs.currentIndex() == 0
     dialog = page.browser.dialog
     assert dialog is not None
+    wait_for_soundness(qtbot, dialog)
     assert dialog.place.text() == "6 of 50"
     dialog.reject()
 

@@ -21,6 +21,7 @@ from studio.pages.evaluate.views.loss_view import LossView
 from studio.state.context import AppContext
 from studio.state.evaluations.sample_details import make_details
 from tests.evaluations import make_classes, make_evaluation, write_evaluation
+from tests.studio.keyboard_walk import wait_for_soundness
 from tests.studio.pages_evaluate.page_driver import NAMES, MakeConfig, click_cell, confusion, open_page
 from training.predictions import Baseline, Measured
 from training.runs.folder import RunFolder, create_run
@@ -287,6 +288,8 @@ def test_a_row_and_a_text_are_read_whole(
     qtbot.keyClick(panel.rows, Qt.Key.Key_Return)
     dialog = panel.findChild(DetailsDialog)
     assert dialog is not None
+    wait_for_soundness(qtbot, dialog)
+    dialog.details.setFocus()
 
     def read(dialog: DetailsDialog) -> dict[str, str]:
         table = dialog.details

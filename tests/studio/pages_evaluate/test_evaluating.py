@@ -13,6 +13,7 @@ from studio.pages.evaluate.page import EvaluatePage
 from studio.pages.evaluate.sample_dialog import SampleDialog
 from studio.state.context import AppContext
 from tests.evaluations import make_classes, write_evaluation
+from tests.studio.keyboard_walk import wait_for_soundness
 from tests.studio.pages_evaluate.page_driver import NAMES, MakeConfig, open_page
 from tests.studio.window_driver import open_window, run_page
 from training.runs.folder import RunFolder
@@ -70,6 +71,7 @@ def test_a_checkpoint_is_evaluated_from_its_list_and_its_images_are_seen(
     qtbot.keyClick(panel.grid, Qt.Key.Key_Return)
     dialog = panel.findChild(SampleDialog)
     assert dialog is not None
+    wait_for_soundness(qtbot, dialog)
     qtbot.keyClick(dialog.view, Qt.Key.Key_Right)
     assert dialog.place.text() == "2 of 60"
     qtbot.keyClick(dialog, Qt.Key.Key_Escape)

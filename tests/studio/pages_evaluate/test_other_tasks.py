@@ -29,6 +29,7 @@ from studio.state.evaluations.sample_order import orders_of, sort_samples
 from studio.theme import theme
 from studio.widgets.thumbnails import fit_image
 from tests.evaluations import write_evaluation
+from tests.studio.keyboard_walk import wait_for_soundness
 from tests.studio.pages_evaluate.page_driver import open_page
 from training.config import RunConfig
 from training.runs.folder import create_run
@@ -126,6 +127,7 @@ def test_masks_are_laid_over_and_images_chosen_by_their_iou(qtbot: QtBot, show_p
     dialog = panel.findChild(SampleDialog)
     assert dialog is not None
     assert dialog.pair is not None
+    wait_for_soundness(qtbot, dialog)
     assert "truth" in dialog.pair.left.accessibleName()
     left = dialog.pair.left
     size = fit_image(looks["truth"].size().expandedTo(panel.find_thumbnail(place).image.size()), left.size())

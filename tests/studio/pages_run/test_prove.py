@@ -20,6 +20,7 @@ from studio.panels.fix_dialog import BRANCH, FixDialog
 from studio.state import side_job
 from studio.state.context import AppContext
 from studio.widgets import Banner
+from tests.studio.keyboard_walk import wait_for_soundness
 from tests.studio.pages_run.test_findings import found
 from tests.studio.window_driver import answer_next_dialog, open_window, run_page
 from training.config import RunConfig
@@ -101,6 +102,7 @@ def test_a_proof_is_started_followed_and_kept(qtbot: QtBot, page: RunPage, conte
     FakeCommand.last.told(Answer(0, "", ""))
     qtbot.waitUntil(other.start.isEnabled)
     again = open_dialog(qtbot, page, "Too high.")
+    wait_for_soundness(qtbot, again)
     assert again.start.text() == "Prove again"
     assert again.start.isEnabled()  # by other steps than those that are planned now
     said = [each.text() for each in again.view.findChildren(QLabel)]

@@ -18,6 +18,7 @@ from studio.pages.studies.sweeps.trial_dialog import TrialDialog
 from studio.pages.studies.sweeps.views import CurvesView, ParallelView, SlicesView
 from studio.state.context import AppContext
 from tests.studio.conftest import ENDLESS, PATIENCE
+from tests.studio.keyboard_walk import wait_for_soundness
 from tests.studio.pages_studies.conftest import Commands, listen
 from tests.studio.pages_studies.made_up import FAILED, tell_sweep
 from tests.studio.pages_studies.sweeps_driver import open_tab, sweeps_tab
@@ -139,6 +140,7 @@ def test_a_trial_is_added_by_hand_and_stopped_after_a_question(qtbot: QtBot, con
     names = SettingNames(sweep.space, sweep.base())
     dialog = TrialDialog(sweep, names, None, context.background, canceled.append, tab)
     dialog.show()
+    wait_for_soundness(qtbot, dialog)
     dialog.add.click()
     assert dialog.problem.text().startswith("Give at least one value")
     rate = dialog.fields["optimizer.lr"]

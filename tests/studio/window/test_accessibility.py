@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog
 from pytestqt.qtbot import QtBot
 
+import studio
 from studio.actions.export_dialog import ExportDialog
 from studio.actions.question import Answer, Question
 from studio.actions.trash_dialog import TrashDialog
@@ -120,26 +122,59 @@ def test_an_evaluation_and_compared_runs_are_used_by_keyboard_and_screen_reader(
     wait_for_soundness(qtbot, window)
 
 
-DIALOGS: dict[str, MakeDialog] = {
-    "about": lambda _context, window: AboutDialog("", window),
-    "keys": lambda _context, window: ShortcutsDialog(window.controller.actions.table, window),
-    "report": lambda _context, window: ReportDialog("Report", "What happened.", "Traceback", Path(), window),
-    "help": lambda _context, window: HelpWindow(window),
-    "export": lambda _context, window: ExportDialog("lab", 40, Path(), {}, parent=window),
-    "trash": TrashDialog,
-    "presets": lambda _context, window: PresetDialog(window),
-    "names": lambda _context, window: NameDialog(window, "Tags", "Choose some.", ["a", "b"], ["a"]),
-    "question": lambda _context, window: Question(window, "Delete?", "It can be undone.", [Answer("yes", "Delete")]),
-    "study": lambda context, window: NewStudyDialog(context, context.draft.config() or RunConfig(), "lr-range", window),
-    "sweep": lambda context, window: NewSweepDialog(context, context.draft.config() or RunConfig(), window),
-    "move": MoveDialog,
-    "tags and notes": lambda _context, window: TagsAndNotes(About(tags=("a",), notes="b"), window),
-    "model card": lambda _context, window: CardDialog(Path(__file__), window),
-    "consent": lambda _context, window: ConsentDialog(Path("net.py"), b"import torch", "0123", window),
-    "fix": lambda context, window: _make_fix_dialog(context, window),
-    "enlarged chart": lambda _context, window: EnlargedChart(_find_chart(window), "Loss"),
-    "values": lambda _context, window: ValuesDialog(_find_chart(window), "Loss"),
+DIALOGS: dict[type[QDialog], MakeDialog] = {
+    AboutDialog: lambda _context, window: AboutDialog("", window),
+    ShortcutsDialog: lambda _context, window: ShortcutsDialog(window.controller.actions.table, window),
+    ReportDialog: lambda _context, window: ReportDialog("Report", "What happened.", "Traceback", Path(), window),
+    HelpWindow: lambda _context, window: HelpWindow(window),
+    ExportDialog: lambda _context, window: ExportDialog("lab", 40, Path(), {}, parent=window),
+    TrashDialog: TrashDialog,
+    PresetDialog: lambda _context, window: PresetDialog(window),
+    NameDialog: lambda _context, window: NameDialog(window, "Tags", "Choose some.", ["a", "b"], ["a"]),
+    Question: lambda _context, window: Question(window, "Delete?", "It can be undone.", [Answer("yes", "Delete")]),
+    NewStudyDialog: lambda context, window: NewStudyDialog(
+        context, context.draft.config() or RunConfig(), "lr-range", window
+    ),
+    NewSweepDialog: lambda context, window: NewSweepDialog(context, context.draft.config() or RunConfig(), window),
+    MoveDialog: MoveDialog,
+    TagsAndNotes: lambda _context, window: TagsAndNotes(About(tags=("a",), notes="b"), window),
+    CardDialog: lambda _context, window: CardDialog(Path(__file__), window),
+    ConsentDialog: lambda _context, window: ConsentDialog(Path("net.py"), b"import torch", "0123", window),
+    FixDialog: lambda context, window: _make_fix_dialog(context, window),
+    EnlargedChart: lambda _context, window: EnlargedChart(_find_chart(window), "Loss"),
+    ValuesDialog: lambda _context, window: ValuesDialog(_find_chart(window), "Loss"),
 }
+_ELSEWHERE = {
+    "CommandPalette",
+    "PreferencesDialog",
+    "EnlargedData",
+    "SampleDialog",
+    "DetailsDialog",
+    "ProveDialog",
+    "SlurmDialog",
+    "TrialDialog",
+}
+"""Walked through below, and where their own tests have something to show in them."""
+_SHAPES = {"EnlargedSample", "ListedSample"}
+"""Other dialogs are made of them."""
+
+
+def _name_dialogs() -> set[str]:
+    """All that the program has."""
+    classes = [
+        (node.name, {base.id for base in node.bases if isinstance(base, ast.Name)})
+        for path in Path(studio.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    ]
+    found = {"QDialog"}
+    while more := {name for name, bases in classes if bases & found} - found:
+        found |= more
+    return found - {"QDialog"}
+
+
+def test_no_dialog_is_forgotten() -> None:
+    assert _name_dialogs() == {kind.__name__ for kind in DIALOGS} | _ELSEWHERE | _SHAPES
 
 
 def _find_chart(window: MainWindow) -> CurvePlot:
@@ -152,10 +187,12 @@ def _make_fix_dialog(context: AppContext, window: MainWindow) -> FixDialog:
     return FixDialog(create_run(context.workspace, config), config, {"optimizer.lr": 1e-4}, live=False, parent=window)
 
 
-@pytest.mark.parametrize("name", DIALOGS)
-def test_every_dialog_is_used_by_keyboard_and_screen_reader(qtbot: QtBot, context: AppContext, name: str) -> None:
+@pytest.mark.parametrize("kind", DIALOGS)
+def test_every_dialog_is_used_by_keyboard_and_screen_reader(
+    qtbot: QtBot, context: AppContext, kind: type[QDialog]
+) -> None:
     window = open_window(qtbot, context, "models")
-    dialog = DIALOGS[name](context, window)
+    dialog = DIALOGS[kind](context, window)
     qtbot.addWidget(dialog)
     dialog.open()
     settle(qtbot, dialog)
@@ -169,10 +206,10 @@ def test_preferences_are_used_by_keyboard_and_screen_reader(qtbot: QtBot, contex
     dialog = PreferencesDialog(context, window)
     qtbot.addWidget(dialog)
     dialog.open()
-    for number in range(dialog.tabs.count()):
-        dialog.tabs.setCurrentIndex(number)
+    for number in range(dialog.sections.count()):
+        dialog.sections.setCurrentRow(number)
         settle(qtbot, dialog)
-        wait_for_soundness(qtbot, dialog, dialog.tabs.tabText(number))
+        wait_for_soundness(qtbot, dialog, dialog.sections.item(number).text())
     dialog.close()
 
 

@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.slurm_dialog import NO_SLURM, SlurmDialog
 from studio.state.context import AppContext
+from tests.studio.keyboard_walk import wait_for_soundness
 from training.config import RunConfig
 
 
@@ -39,6 +40,7 @@ def test_a_script_is_written_and_written_again_for_the_same_run(
     assert not dialog.problem.isVisible(), dialog.problem.text()
     assert "#SBATCH --time=02:00:00" in dialog.text.toPlainText()
     assert "python -m" not in dialog.words.text()
+    wait_for_soundness(qtbot, dialog)
     first = dialog.run
     assert first is not None
     assert [first] == list((context.workspace / "runs").iterdir())
