@@ -43,7 +43,8 @@ def main(argv: list[str] | None = None) -> int:
     if options.check:
         return max(preflight.report(os.environ), _check_engine())
     if options.config and not _can_be_opened(options.config):
-        preflight.tell(f"{options.config}: there is no such file; give a run's TOML file or folder, or nothing at all.")
+        what = "is a folder without a run" if Path(options.config).is_dir() else "there is no such file"
+        preflight.tell(f"{options.config}: {what}; give a run's TOML file or folder, or nothing at all.")
         return 2
     return _open_window(options.config, options.start, options.new_window)
 

@@ -165,7 +165,11 @@ def find_workspace(settings: SettingsStore) -> Path:
     """The folder of all runs: chosen in the preferences, or the usual one; where a process was killed just after it had given it
     another name, that one."""
     said = settings.get()
-    workspace = Path(said.workspace).expanduser() if said.workspace else default_workspace()
+    try:
+        workspace = parse_path(said.workspace) if said.workspace else default_workspace()
+    except InputError as error:
+        logger.error("The usual workspace is used instead of the chosen one: %s", error)
+        workspace = default_workspace()
     if not said.workspace_target:
         return workspace
     target = Path(said.workspace_target)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from PySide6.QtCore import QSize, Slot
@@ -23,6 +22,7 @@ from studio.window.tray import has_tray
 from studio.window.update_notice import UPDATES
 from studio.window.updates import UpdateForm
 from training.errors import InputError
+from training.runs.workspace import choose_workspace
 
 _SIZE = QSize(
     800, 560
@@ -181,6 +181,16 @@ class PreferencesDialog(QDialog):
         self._context.settings.update(text_size=self._text_size_before)
         super().reject()
 
+    def _refuse_workspace(self, text: str) -> str:
+        """What is wrong with it; a folder that was chosen before may be on a drive that is away."""
+        if text and text != self._context.settings.get().workspace:
+            try:
+                choose_workspace(text)
+            except InputError as error:
+                self.show_section("Storage")
+                return str(error)
+        return ""
+
     def _save_far_ends(self) -> str:
         """Write what is said of trackers and copies; returns what is wrong with it, with nothing written where that is a setting."""
         far_ends: dict[str, TrackerForms | CopyForm] = {"Trackers": self.trackers, "Copies": self.copies}
@@ -203,12 +213,7 @@ class PreferencesDialog(QDialog):
     @Slot()
     def _on_accepted(self) -> None:
         workspace = self.workspace.path().strip()
-        problem = ""
-        if workspace and Path(workspace).expanduser().is_file():
-            problem = f"{workspace} is a file. Choose a folder for the runs."
-            self.show_section("Storage")
-        else:
-            problem = self._save_far_ends()
+        problem = self._refuse_workspace(workspace) or self._save_far_ends()
         self.problem.setText(problem)
         self.problem.setVisible(bool(problem))
         if problem:

@@ -52,6 +52,8 @@ class CacheCard(Card):
 
     @Slot()
     def _on_clear(self) -> None:
-        text = f"{self._caches.sizes} are deleted. Nothing is lost, but the next runs take longer to begin: they decode and compile again."
+        text = (
+            f"This deletes {self._caches.sizes}. Nothing is lost, but the next runs that need it take longer to begin."
+        )
         if ask(self, "Clear the cache?", text, (Answer("clear", "Clear", "danger"),)):
             self._caches.clear()

@@ -148,6 +148,8 @@ def test_a_config_that_is_not_there_is_said_before_qt_starts(
 ) -> None:
     assert front_door.main([str(tmp_path / "lab.toml")]) == 2
     assert "lab.toml: there is no such file" in capsys.readouterr().err
+    assert front_door.main([str(tmp_path)]) == 2
+    assert f"{tmp_path}: is a folder without a run" in capsys.readouterr().err
     assert window.argv is None
 
 

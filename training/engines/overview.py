@@ -104,6 +104,10 @@ def find_engine(text: str) -> Found:
             f"{text}: there are {len(named)} engines of this name: {', '.join(each.python for each in named)}.",
             "Give the file of one of them.",
         )
+    if not parse_path(text).exists():
+        raise InputError(
+            f"There is no engine and no file {text}.", "python -m training engines list tells which there are."
+        )
     python = find_interpreter(text)
     same = [each for each in known if identify(each.python) == identify(str(python))]
     return same[0] if same else Found(str(python), "added", python.parent.parent.name)
@@ -119,9 +123,7 @@ def find_interpreter(text: str) -> Path:
             raise InputError(f"{path} is no environment: there is no Python in it.", "Choose its python program.")
         return python
     if not path.is_file():
-        raise InputError(
-            f"There is no engine and no file {text}.", "python -m training engines list tells which there are."
-        )
+        raise InputError(f"There is no file {path}.", "Give the folder of an environment, or its python program.")
     return path
 
 

@@ -54,6 +54,19 @@ def parse_path(text: str) -> Path:
         raise InputError(f"{text}: this machine has no such home folder; write the whole path.") from error
 
 
+def choose_workspace(text: str) -> Path:
+    """The folder that a person wants as workspace, there or not yet. Raises InputError where it cannot be one."""
+    path = parse_path(text)
+    if not path.is_absolute():
+        raise InputError(f"{text}: write the whole path of the folder for the runs.")
+    there = next(each for each in (path, *path.parents) if os.access(each, os.F_OK))
+    if not there.is_dir():
+        raise InputError(f"{there} is a file. Choose a folder for the runs.")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise InputError(f"{there} cannot be written. Choose another folder for the runs.")
+    return path
+
+
 def _quote_odd(text: str) -> str:
     return text if text.isprintable() else repr(text)  # control characters would be obeyed by a terminal
 

@@ -120,7 +120,7 @@ def test_one_is_added_by_its_folder_and_removed_again(
     qtbot.waitUntil(lambda: not engines_of(context).trying)
     dialog.engines.path.set_path(str(tmp_path / "nothing"))
     dialog.engines.add.click()
-    qtbot.waitUntil(lambda: "There is no engine and no file" in dialog.engines.problem.text())
+    qtbot.waitUntil(lambda: "There is no file" in dialog.engines.problem.text())
 
 
 def test_one_that_is_gone_while_chosen_is_said(

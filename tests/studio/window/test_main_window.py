@@ -234,9 +234,17 @@ def test_a_dead_engine_is_shown_and_can_be_tried_again(
 def test_preferences_are_checked_and_taken_over(qtbot: QtBot, context: AppContext, tmp_path: Path) -> None:
     dialog = PreferencesDialog(context)
     qtbot.addWidget(dialog)
-    dialog.workspace.set_path(sys.executable)
-    dialog._on_accepted()
-    assert "is a file. Choose a folder" in dialog.problem.text()
+    for wrong, problem in (
+        (sys.executable, "is a file. Choose a folder"),
+        (f"{sys.executable}/runs", "is a file. Choose a folder"),
+        ("runs", "write the whole path"),
+        ("~nobody-of-this-name/runs", "no such home folder"),
+    ):
+        dialog.workspace.set_path(wrong)
+        dialog._on_accepted()
+        assert problem in dialog.problem.text()
+        assert dialog.sections.currentItem().text() == "Storage"
+    assert not context.settings.get().workspace
     dialog.workspace.set_path("")
     dialog.theme.set_current("dark")
     dialog.high_contrast.setChecked(True)

@@ -174,3 +174,8 @@ def test_preferences_ask_for_a_restart(qtbot: QtBot, context: AppContext, monkey
     with qtbot.waitSignal(window.closed):
         window.controller.show_preferences()
     assert window.is_restart_asked
+
+
+def test_a_workspace_in_a_home_that_is_gone_gives_way_to_the_usual_one(context: AppContext, workspace: Path) -> None:
+    context.settings.update(workspace="~nobody-of-this-name/runs")
+    assert find_workspace(context.settings) == workspace
