@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from studio.state.search import holds, split_query
 from studio.theme import SPACING
-from studio.widgets import SearchLine, hbox, icon_button, vbox
+from studio.widgets import SearchLine, hbox, icon_button, label, vbox
 from training.system.resources import find_resources
 
 _FOLDER = find_resources("studio", "help")
@@ -58,6 +58,8 @@ class HelpWindow(QDialog):
             item.setData(Qt.ItemDataRole.UserRole, topic)
             item.setSizeHint(QSize(0, _ROW_HEIGHT))
             self.pages.addItem(item)
+        self.nothing = label("", "help", wrap=True)
+        self.nothing.hide()
         self.text = QTextBrowser()
         self.text.setAccessibleName("Help page")
         self.text.setOpenExternalLinks(True)
@@ -76,7 +78,7 @@ class HelpWindow(QDialog):
 
     def _lay_out(self) -> None:
         head = hbox(self.back, (self.search, 1))
-        side = vbox(head, (self.pages, 1))
+        side = vbox(head, self.nothing, (self.pages, 1))
         beside = QWidget()
         beside.setLayout(side)
         side.setContentsMargins(0, 0, 0, 0)
@@ -117,6 +119,8 @@ class HelpWindow(QDialog):
         found = [holds(text, words) for text in self._texts.values()]
         for row, fits in enumerate(found):
             self.pages.item(row).setHidden(not fits)
+        self.nothing.setText("" if any(found) else "No page has all of these words. Search for fewer, or for others.")
+        self.nothing.setVisible(not any(found))
         if any(found) and not found[self.pages.currentRow()]:
             self.pages.setCurrentRow(found.index(True))
         self._mark()

@@ -52,7 +52,7 @@ def recognize(path: Path) -> Dropped:
         return Dropped(
             f"{name} holds no dataset this program knows.",
             "Drop a folder with one subfolder of images for each class, one with images and masks, a folder of MNIST files, "
-            "a table (CSV or Parquet), a text, a TOML file, or the report of a run.",
+            "a table (CSV or Parquet), an archive of arrays (.npz), a text, a TOML file, or the report of a run.",
             usable=False,
         )
     kind, place = found

@@ -59,7 +59,10 @@ def test_a_search_keeps_the_pages_that_have_all_words_and_shows_the_place(qtbot:
     assert "Runs" not in kept
     assert help_window.topic in ("data", "models")
     assert help_window.text.textCursor().selectedText().lower() == "teacher"
+    help_window.search.setText("teacher qwertz")
+    assert "No page has all of these words" in help_window.nothing.text()
     help_window.search.clear()
+    assert help_window.nothing.isHidden()
     assert not any(help_window.pages.item(row).isHidden() for row in range(len(TOPICS)))
 
 
