@@ -13,6 +13,7 @@ from training.system.interpreter import NO_ENGINE, NO_ENGINE_ADVICE
 
 _ERROR = re.compile(r"^((?:\w+\.)*\w*(?:Error|Exception)): (.+)$", re.MULTILINE)
 _ABSENT = re.compile(r": No module named ([\w.]+)\s*$")  # how Python itself says it, for what -m names
+_TOLD = re.compile(r"^The package ([\w.]+) is missing", re.MULTILINE)  # how our own command line says it
 _MISSING = re.compile(r"No module named '?([A-Za-z0-9_.]+)'?")
 
 _PLACE = re.compile(r'^Current thread .*\(most recent call first\):\n  File "(.+)", line (\d+) in (\S+)', re.MULTILINE)
@@ -35,7 +36,7 @@ def explain_no_start(python: str, error: OSError) -> EngineDeath:
 
 def explain_exit(code: int, log: str, python: str) -> EngineDeath:
     """The process ended by itself with ``code`` (negative: by that signal)."""
-    absent = _ABSENT.search(log) if code == 1 else None
+    absent = (_ABSENT.search(log) or _TOLD.search(log)) if code == 1 else None
     if absent:
         return _explain_missing(absent[1], log, python)
     raised = _ERROR.findall(log)
@@ -74,7 +75,7 @@ def _explain_missing(module: str, log: str, python: str) -> EngineDeath:
         )
     return EngineDeath(
         f"The engine's Python ({python}) lacks the module {name}.",
-        f"Install it there ({python} -m pip install {name}) or choose another Python in Preferences, Engines.",
+        "Preferences, Engines tells what else it lacks; choose another one there, or install what is missing.",
         log,
     )
 

@@ -196,6 +196,7 @@ def test_closed_background_delivers_nothing_more(qtbot: QtBot, background: Backg
         (1, "/usr/bin/python: No module named training\n", "Trainwright itself is not installed"),
         (1, "ModuleNotFoundError: No module named 'training'", "Trainwright itself is not installed"),
         (1, "ModuleNotFoundError: No module named 'pydantic_core.x'", "lacks the module pydantic_core"),
+        (1, "The package psutil is missing, which this needs; install it, or all", "lacks the module psutil"),
         (1, "ImportError: libcudart.so.13: cannot open shared object file", "libcudart.so.13"),
         (-9, "", "SIGKILL"),
         (-11, "", "native code (SIGSEGV)"),
