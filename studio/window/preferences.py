@@ -237,6 +237,12 @@ def open_preferences(context: AppContext, parent: QWidget, section: str = "") ->
     dialog = PreferencesDialog(context, parent)
     if section:
         dialog.show_section(section)
+    before = context.settings.get().workspace
     dialog.exec()
-    if dialog.is_restart_asked and isinstance(parent, Restartable):
+    if not isinstance(parent, Restartable):
+        return
+    if dialog.is_restart_asked:
         parent.restart()
+    elif context.settings.get().workspace != before:
+        words = f"Until the next start the workspace is {context.workspace}."
+        context.notifier.notify(words, "info", title="Another workspace", action_text="Restart", action=parent.restart)

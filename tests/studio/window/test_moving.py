@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 import studio.state.moving
 from studio.services.app_settings import draft_file, read_object, write_object
+from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.state.moving import Stage, find_workspace, moving_of
 from studio.window.moving import MoveDialog
@@ -174,6 +175,26 @@ def test_preferences_ask_for_a_restart(qtbot: QtBot, context: AppContext, monkey
     with qtbot.waitSignal(window.closed):
         window.controller.show_preferences()
     assert window.is_restart_asked
+
+
+def test_another_workspace_is_used_from_the_restart_on_that_is_offered(
+    qtbot: QtBot, context: AppContext, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def choose_another(dialog: PreferencesDialog) -> int:
+        dialog.workspace.set_path(str(tmp_path / "other"))
+        dialog._on_accepted()
+        return 1
+
+    monkeypatch.setattr(PreferencesDialog, "exec", choose_another)
+    said: list[Notification] = []
+    context.notifier.notified.connect(said.append)
+    window = open_window(qtbot, context)
+    window.controller.show_preferences()
+    assert f"the workspace is {context.workspace}" in said[-1].text
+    with qtbot.waitSignal(window.closed):
+        said[-1].action()  # type: ignore[misc]
+    assert window.is_restart_asked
+    assert find_workspace(context.settings) == tmp_path / "other"
 
 
 def test_a_workspace_in_a_home_that_is_gone_gives_way_to_the_usual_one(context: AppContext, workspace: Path) -> None:
