@@ -29,17 +29,18 @@ class CloseChoice(StrEnum):
     CANCEL = "cancel"
 
 
-def ask_about_run(parent: QWidget, name: str) -> CloseChoice:
+def ask_about_run(parent: QWidget, name: str, *, is_paused: bool = False) -> CloseChoice:
     """A dialog with the choices."""
+    verb, state = ("Continue", "paused") if is_paused else ("Keep training", "being trained")
     answers = [
-        Answer(CloseChoice.BACKGROUND, "Keep training in the background", "primary"),
+        Answer(CloseChoice.BACKGROUND, f"{verb} in the background", "primary"),
         Answer(CloseChoice.STOP, "Stop && save checkpoint"),
     ]
     text = (
         "In the background it goes on without a window, and the next start shows it again. “Stop & save checkpoint” ends the "
         "run; it can be resumed later."
     )
-    return CloseChoice(ask(parent, f"“{name}” is being trained", text, answers) or CloseChoice.CANCEL)
+    return CloseChoice(ask(parent, f"“{name}” is {state}", text, answers) or CloseChoice.CANCEL)
 
 
 def ask_about_job(parent: QWidget, what: str) -> bool:
@@ -107,6 +108,8 @@ class Closing(QObject):
             self._handing_over = True
             self._on_run_state()
             return
+        if self._context.live.state in (RunState.PAUSED, RunState.PAUSING):
+            self._context.live.ask(Command.CONTINUE)  # nobody would be there to do so
         self._context.engine.detach(self._shut_down)
         QTimer.singleShot(_DETACH_DEADLINE, self, self._shut_down)
 

@@ -264,7 +264,8 @@ class MainController(QObject):
         if (job := self.closing.name_job()) and not ask_about_job(self._window, job):
             return
         if self.closing.must_ask:
-            choice = ask_about_run(self._window, self.context.live.name)
+            live = self.context.live
+            choice = ask_about_run(self._window, live.name, is_paused=live.state is RunState.PAUSED)
             if choice is CloseChoice.CANCEL:
                 return
             if choice is CloseChoice.BACKGROUND and self.closing.must_ask:

@@ -138,6 +138,22 @@ def test_closing_while_training_can_leave_it_in_the_background_and_the_next_wind
     next_context.background.close()
 
 
+def test_a_paused_run_goes_on_in_the_background(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    window = open_window(qtbot, context)
+    folder = begin_training(qtbot, context, config(epochs=ENDLESS, milliseconds=10))
+    context.live.ask(Command.PAUSE)
+    qtbot.waitUntil(lambda: context.live.state is RunState.PAUSED)
+    asked = answer_next_question(qtbot, "Continue in the background")
+    with qtbot.waitSignal(window.closed):
+        window.close()
+    assert asked == ["“lab” is paused"]
+    owner = owner_of(folder.path)
+    assert owner is not None
+    qtbot.waitUntil(lambda: folder.status().status == "running")
+    send(folder.path, Command.STOP)
+    qtbot.waitUntil(lambda: not psutil.pid_exists(owner.pid))
+
+
 def test_an_interrupted_run_is_offered_at_the_next_start(
     qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path
 ) -> None:
