@@ -61,7 +61,7 @@ _NewestOnly = InspectDataset | SummarizeModel | CheckRequest | FitOneBatch | Mea
 
 _TRAINS_INSIDE = Refusal(
     message="The engine is training inside this window.",
-    advice="Wait until the run has ended, or switch off “Run the engine inside the window” in the settings before the next one.",
+    advice="Wait until the run has ended, or switch off “Run the engine inside the window” in Preferences before the next one.",
 )
 
 
