@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 from PySide6.QtCore import QSize, Slot
@@ -194,7 +195,7 @@ class PreferencesDialog(QDialog):
     def _save_far_ends(self) -> str:
         """Write what is said of trackers and copies; returns what is wrong with it, with nothing written where that is a setting."""
         far_ends: dict[str, TrackerForms | CopyForm] = {"Trackers": self.trackers, "Copies": self.copies}
-        steps = [(title, forms.settings) for title, forms in far_ends.items()]
+        steps: list[tuple[str, Callable[[], object]]] = [(title, forms.settings) for title, forms in far_ends.items()]
         steps += [(title, forms.save) for title, forms in far_ends.items()]
         for title, step in steps:
             try:

@@ -20,7 +20,7 @@ class CacheCard(Card):
         super().__init__("Cache", "database")
         self._caches = caches_of(context)
         self._folder = cache_folder()
-        self.size = label("", selectable=True, wrap=True)
+        self.taken = label("", selectable=True, wrap=True)
         place = ElidedLabel(str(self._folder))
         place.setProperty("role", "caption")
         self.show_folder = button("Show folder", "folder", clicked=lambda: reveal(self._folder))
@@ -30,7 +30,11 @@ class CacheCard(Card):
         self.problem = label("", "problem", wrap=True)
         words = "Decoded images and compiled code, kept so that the next run begins sooner. A run makes again what it does not find."
         self.add(
-            self.size, place, label(words, "help", wrap=True), hbox(self.clear, self.show_folder, STRETCH), self.problem
+            self.taken,
+            place,
+            label(words, "help", wrap=True),
+            hbox(self.clear, self.show_folder, STRETCH),
+            self.problem,
         )
         self._caches.changed.connect(self.show_state)
         self.show_state()
@@ -44,7 +48,7 @@ class CacheCard(Card):
         """Say what is known, and what is being done."""
         caches, sizes = self._caches, self._caches.sizes
         words = "Looking …" if sizes is None else str(sizes) or "Empty"
-        self.size.setText("Clearing …" if caches.is_clearing else words)
+        self.taken.setText("Clearing …" if caches.is_clearing else words)
         self.clear.setEnabled(sizes is not None and sizes.total > 0 and not caches.is_clearing)
         self.show_folder.setEnabled(self._folder.is_dir())
         self.problem.setText(caches.problem)

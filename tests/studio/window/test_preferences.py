@@ -16,7 +16,7 @@ from training.caches.users import use_caches
 from training.config import save_config
 from training.presets import preset_names, preset_text
 from training.system.places import cache_folder
-from training.toml_text import read_toml
+from training.toml_text import read_table, read_toml
 
 DEVICE = "precision.device"
 
@@ -65,7 +65,8 @@ def test_new_configurations_begin_with_the_device_that_was_chosen(
 
 
 def test_presets_leave_the_device_open() -> None:
-    assert not [name for name in preset_names() if "device" in read_toml(preset_text(name), name).get("precision", {})]
+    said = {name: read_table(read_toml(preset_text(name), name), "precision") for name in preset_names()}
+    assert not [name for name, precision in said.items() if "device" in precision]
     assert Draft(None, lambda: "mps").value(DEVICE) == "mps"
     assert Draft().value(DEVICE) == "auto" == AppSettings().device
 
@@ -84,7 +85,7 @@ def test_the_cache_is_cleared_when_nobody_trains(qtbot: QtBot, context: AppConte
     (code / "code.so").write_bytes(bytes(5000))
     dialog = open_preferences(qtbot, context, "Storage")
     cache = dialog.cache
-    qtbot.waitUntil(lambda: cache.size.text() == "5 kB of compiled code")
+    qtbot.waitUntil(lambda: cache.taken.text() == "5 kB of compiled code")
     with use_caches():
         asked = answer_next_question(qtbot, "Clear")
         qtbot.mouseClick(cache.clear, Qt.MouseButton.LeftButton)
@@ -96,7 +97,7 @@ def test_the_cache_is_cleared_when_nobody_trains(qtbot: QtBot, context: AppConte
     assert code.exists()
     answer_next_question(qtbot, "Clear")
     qtbot.mouseClick(cache.clear, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: cache.size.text() == "Empty")
+    qtbot.waitUntil(lambda: cache.taken.text() == "Empty")
     assert not code.exists()
     assert cache.problem.isHidden()
     assert not cache.clear.isEnabled()
