@@ -45,7 +45,7 @@ class QueueNotice(QObject):
             why = "The process that worked the queue off was killed, or went with the machine. Each run goes on where it was."
         else:
             title = f"{pluralize(len(waiting), 'run')} {_verb(len(waiting))} in the queue"
-            why = "Nobody works the queue off. Runs are trained one after another, also while this window is closed."
+            why = "No process trains them. Runs are trained one after another, also while this window is closed."
         banner = Banner("warning" if cut else "info", title, why)
         banner.add_action("Show queue", lambda: self._context.show_page(QUEUE))
         banner.add_action("Later", self._put_away)

@@ -144,7 +144,7 @@ def stop(arguments: argparse.Namespace) -> int:
     for owner in owners:
         say(f"Asked {owner} for an end; its run is stopped and kept.")
     if not owners:
-        say("Nobody works the queue off.")
+        say("No process trains the runs of the queue.")
     return 0
 
 

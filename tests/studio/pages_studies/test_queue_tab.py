@@ -214,7 +214,7 @@ def test_a_pause_is_begun_and_ended(qtbot: QtBot, context: AppContext) -> None:
     press(tab.workers, "Pause")
     qtbot.waitUntil(lambda: tab.workers.pause_button.text() == "End pause")
     assert Queue(context.workspace).read().paused
-    assert tab.workers.sentence.text() == "The queue is paused, and nobody works it off."
+    assert tab.workers.sentence.text() == "The queue is paused, and no process trains its runs."
     press(tab.workers, "End pause")
     qtbot.waitUntil(lambda: tab.workers.pause_button.text() == "Pause")
     assert not Queue(context.workspace).read().paused
@@ -273,7 +273,7 @@ def test_one_process_is_started_or_ended_for_each_device(
         qtbot.waitUntil(lambda: started == ["cpu"])
         press(tab.workers, "Stop")
         process.wait()
-        qtbot.waitUntil(lambda: "obody works it off" in tab.workers.sentence.text())
+        qtbot.waitUntil(lambda: "o process trains its runs" in tab.workers.sentence.text())
     assert queue.read().waiting
 
 

@@ -62,7 +62,7 @@ def test_the_start_asks_for_runs_that_wait_and_nobody_trains(
     window = open_window(qtbot, context, "setup")
     qtbot.waitUntil(lambda: bool(asked(window)))
     (words,) = asked(window)
-    assert words.startswith("2 runs wait in the queue. Nobody works the queue off.")
+    assert words.startswith("2 runs wait in the queue. No process trains them.")
     assert started == []  # nothing by itself
     press(window.controller.notices, "Go on")
     qtbot.waitUntil(lambda: started == ["any"])

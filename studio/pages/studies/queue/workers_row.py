@@ -71,7 +71,7 @@ class WorkersRow(QWidget):
         if overview.left_alone and not queue.starting:
             paused = "The queue is paused, and n" if overview.paused else "N"
             went = " any more: its process was killed, or went with the machine" if self._find_interrupted() else ""
-            return f"{paused}obody works it off{went}."
+            return f"{paused}o process trains its runs{went}."
         if overview.paused:
             return "The queue is paused: what is at work is finished, and nothing more is begun."
         if queue.starting and not overview.workers:
