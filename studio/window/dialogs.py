@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 from studio import identity
 from studio.actions.files import copy_text, reveal
 from studio.actions.table import Action
-from studio.charts.gestures import GESTURES
+from studio.charts.gestures import CHART_KEYS, GESTURES
 from studio.services.crash import system_summary
 from studio.services.logs import LOG_FILE, log_folder
 from studio.theme import SPACING
@@ -106,6 +106,8 @@ class ShortcutsDialog(QDialog):
         vbox(
             label("Keyboard", "section"),
             _make_grid(keys),
+            label("Keyboard, on the legend of a chart", "section"),
+            _make_grid(CHART_KEYS),
             label("Mouse", "section"),
             _make_grid(GESTURES),
             _close_button(self),

@@ -1,13 +1,14 @@
 """A plot of one quantity with what a person does to it: zoom it, hide curves, take it along."""
 
 import numpy as np
-from PySide6.QtCore import QPoint, Signal
-from PySide6.QtGui import QContextMenuEvent, QPixmap, QRegion
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QPixmap, QRegion
 from PySide6.QtWidgets import QWidget
 
 from studio.charts.plots.curve import Line
 from studio.charts.plots.plot import Plot
 from studio.charts.plots.shared_x import SharedX
+from studio.charts.plots.spans import zoom_span
 from studio.charts.redraw_clock import RedrawClock
 from studio.charts.series import Series
 from studio.theme import theme
@@ -15,11 +16,16 @@ from training.runs.pyramid.curve import Pyramid
 from training.runs.pyramid.smoothing import Smoother
 
 _REACH = 14.0  # pixels
+_ZOOMS = {Qt.Key.Key_Plus: 0.75, Qt.Key.Key_Equal: 0.75, Qt.Key.Key_Minus: 1 / 0.75}
+"""Of the steps in view a key leaves that share; on many keyboards + is = with Shift."""
+_WAYS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
+_MOVED = 0.25  # of the steps in view, by a key
+_READ = 0.01  # likewise, to the next place that is read
 _MOST_TOLD = 10  # curves: nobody listens to more
 
 
 class CurvePlot(Plot):
-    """A `Plot` that follows the mouse.
+    """A `Plot` that follows the mouse, and the keys while an entry of its legend has the keyboard.
 
     Its accessible description tells the newest value of each curve that is shown.
 
@@ -37,6 +43,7 @@ class CurvePlot(Plot):
     ) -> None:
         super().__init__(title, from_zero=from_zero, clock=clock, shared_x=shared_x)
         self._legend.entry_pressed.connect(self._on_entry_pressed)
+        self._legend.entry_left.connect(lambda: self._on_pointed(None))
         self._canvas.fit_wanted.connect(self.fit_wanted)
         self._canvas.clicked.connect(self._on_clicked)
         self._canvas.moved_by_hand.connect(self._on_moved_by_hand)
@@ -128,6 +135,22 @@ class CurvePlot(Plot):
         drawn.fill(theme().palette.surface)
         self.render(drawn, QPoint(), QRegion(), QWidget.RenderFlag.DrawChildren)
         return drawn
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key, shared = Qt.Key(event.key()), self._shared_x
+        first, last = shared.first, shared.last
+        if key in _ZOOMS:
+            self._on_moved_by_hand(*zoom_span((first, last), (first + last) / 2, _ZOOMS[key]))
+        elif key in _WAYS and event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            by = _WAYS[key] * _MOVED * (last - first)
+            self._on_moved_by_hand(first + by, last + by)
+        elif key in _WAYS:
+            at = last if self._cursor is None else self._cursor + _WAYS[key] * _READ * (last - first)
+            self._on_pointed(min(max(at, first), last))
+        elif key == Qt.Key.Key_0:
+            self.fit_wanted.emit()
+        else:
+            super().keyPressEvent(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         self.menu_wanted.emit(event.globalPos())

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QSizePolicy, QWidget
 
 from studio.charts.gestures import TIP
@@ -41,10 +41,10 @@ class Swatch(QWidget):
 class LegendEntry(QWidget):
     """Swatch, name, value. That of a faded curve is its swatch and name, and takes no room while there is none.
 
-    Signals: `pressed()` by the mouse, Space or Enter.
+    Signals: `pressed()` by the mouse, Space or Enter; `left()` by the keyboard.
     """
 
-    pressed = Signal()
+    pressed, left = Signal(), Signal()
 
     def __init__(self, name: str, color_index: int, *, is_faded: bool = False) -> None:
         super().__init__()
@@ -86,6 +86,10 @@ class LegendEntry(QWidget):
         else:
             super().keyPressEvent(event)
 
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.left.emit()
+
     def _name_it(self) -> None:
         value = f": {self._value.text()}" if self._value.text() else ""
         self.setAccessibleName(f"{self.name}{value}{', hidden' if self.is_off else ''}")
@@ -117,11 +121,12 @@ class LegendEntry(QWidget):
 class Legend(QWidget):
     """Title at the left, then one entry for each curve, the cursor's position at the right.
 
-    Signals: `title_chosen(key)`, where there are several titles to choose from; `entry_pressed(key)`.
+    Signals: `title_chosen(key)`, where there are several titles to choose from; `entry_pressed(key)`; `entry_left()` by the keyboard.
     """
 
     title_chosen = Signal(str)
     entry_pressed = Signal(str)
+    entry_left = Signal()
 
     def __init__(self, title: str) -> None:
         super().__init__()
@@ -183,6 +188,7 @@ class Legend(QWidget):
         if name:
             self._entries[key] = LegendEntry(name, color_index, is_faded=is_faded)
             self._entries[key].pressed.connect(lambda: self.entry_pressed.emit(key))
+            self._entries[key].left.connect(self.entry_left)
             self._row.insertWidget(self._row.count() - 2, self._entries[key])
             self._describe_entries()
 

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.charts.metrics_board import MetricsBoard
 from studio.charts.plots.curve_plot import CurvePlot
+from studio.charts.plots.legend import LegendEntry
 from studio.widgets import Slider
 
 LEFT, NO_BUTTON = Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton
@@ -268,3 +269,28 @@ def test_a_click_in_a_slider_goes_there(qtbot: QtBot) -> None:
     slider.setFocus()
     qtbot.keyClick(slider, Qt.Key.Key_PageDown)
     assert slider.value() == board_stop - 1
+
+
+def test_steps_are_zoomed_moved_read_and_fitted_by_keyboard(qtbot: QtBot, board: MetricsBoard) -> None:
+    plot = board.plot("loss")
+    entry = plot._legend.findChildren(LegendEntry)[0]
+    entry.setFocus()
+    whole = ranges(board)[0]
+    QTest.keyClick(entry, Qt.Key.Key_Plus)
+    nearer = ranges(board)[0]
+    assert nearer[1] - nearer[0] == pytest.approx(0.75 * (whole[1] - whole[0]), rel=0.02)
+    assert ranges(board, "lr")[0] == nearer
+    QTest.keyClick(entry, Qt.Key.Key_Left, SHIFT)
+    assert ranges(board)[0][0] < nearer[0]
+    QTest.keyClick(entry, Qt.Key.Key_Left)
+    QTest.keyClick(entry, Qt.Key.Key_Left)
+    first, last = ranges(board)[0]
+    read = last - 0.01 * (last - first)
+    told = float(entry.accessibleName().removeprefix("Training: "))  # what a screen reader hears
+    assert told == pytest.approx(5 * (1 - (read - 1) / 499), abs=0.02)
+    QTest.keyClick(entry, Qt.Key.Key_0)
+    assert ranges(board)[0] == whole
+    QTest.keyClick(entry, Qt.Key.Key_Minus)
+    assert ranges(board)[0] == whole  # there is no more
+    entry.clearFocus()
+    assert plot._cursor is None
