@@ -12,9 +12,9 @@ GESTURES = (
 """What a gesture is for, and the gesture."""
 
 CHART_KEYS = (
-    ("Zoom a chart", "+  −"),
-    ("Move the view of a chart", "Shift+Left  Shift+Right"),
-    ("Read a chart's values at a step", "Left  Right"),
+    ("Zoom a chart", "+, −"),
+    ("Move the view of a chart", "Shift+Left, Shift+Right"),
+    ("Read a chart's values at a step", "Left, Right"),
     ("Show all of a chart", "0"),
 )
 """The same by keyboard, while an entry of the chart's legend has it."""

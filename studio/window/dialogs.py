@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import (
     QDialog,
@@ -22,7 +22,7 @@ from studio.charts.gestures import CHART_KEYS, GESTURES
 from studio.services.crash import system_summary
 from studio.services.logs import LOG_FILE, log_folder
 from studio.theme import SPACING
-from studio.widgets import MonoText, button, hbox, label, vbox
+from studio.widgets import STRETCH, MonoText, button, hbox, in_widget, label, scroll_area, vbox
 
 _MARGINS = (SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l)
 _DIAGNOSTICS = "Diagnostics for a report of a problem: versions, hardware, the engine and the end of the log, without names and paths of your runs and data."
@@ -103,18 +103,22 @@ class ShortcutsDialog(QDialog):
         self.setWindowTitle("Keyboard and mouse")
         commands = [(action.title.removesuffix(" …").replace("&&", "&"), action.shortcut) for action in table]
         keys = [*((title, key) for title, key in commands if key), *KEYS]
-        vbox(
-            label("Keyboard", "section"),
-            _make_grid(keys),
-            label("Keyboard, on the legend of a chart", "section"),
-            _make_grid(CHART_KEYS),
-            label("Mouse", "section"),
-            _make_grid(GESTURES),
-            _close_button(self),
-            parent=self,
-            spacing=SPACING.l,
-            margins=_MARGINS,
+        lists = in_widget(
+            vbox(
+                label("Keyboard", "section"),
+                _make_grid(keys),
+                label("Keyboard, on the legend of a chart", "section"),
+                _make_grid(CHART_KEYS),
+                label("Mouse", "section"),
+                _make_grid(GESTURES),
+                STRETCH,
+                spacing=SPACING.l,
+            )
         )
+        area = scroll_area(lists, "Keys and gestures")
+        column = vbox((area, 1), _close_button(self), parent=self, spacing=SPACING.l, margins=_MARGINS)
+        wanted = lists.sizeHint() + (column.sizeHint() - area.sizeHint()) + QSize(SPACING.l, 0)  # a bar at the side
+        self.resize(wanted if parent is None else wanted.boundedTo(parent.window().size()))
 
 
 def _make_grid(pairs: Sequence[tuple[str, str]]) -> QGridLayout:
