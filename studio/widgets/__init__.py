@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         hand_keyboard_on,
         hbox,
         in_widget,
+        resize_within_parent,
         vbox,
     )
     from studio.widgets.messages import Banner, EmptyState
@@ -68,6 +69,7 @@ _HOMES = {
         "hand_keyboard_on",
         "hbox",
         "in_widget",
+        "resize_within_parent",
         "vbox",
     ),
     "messages": ("Banner", "EmptyState"),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget
 
 from studio.theme import SPACING
@@ -69,6 +69,14 @@ def hand_keyboard_on(outer: QWidget, inner: QWidget) -> None:
     outer.setFocusProxy(None)  # type: ignore[arg-type]
     outer.setFocusPolicy(inner.focusPolicy())  # Qt takes nothing else into an order
     outer.setFocusProxy(inner)
+
+
+def resize_within_parent(window: QWidget, width: int, height: int) -> None:
+    """Make a dialog so large, and no larger than the window that it belongs to, which fits the screen. That is not asked: QWidget.screen()
+    of PySide6 6.11 may delete the QScreen with the widget."""
+    parent = window.parentWidget()
+    wanted = QSize(width, height)
+    window.resize(wanted if parent is None else wanted.boundedTo(parent.window().size()))
 
 
 def in_widget(layout: QLayout) -> QWidget:

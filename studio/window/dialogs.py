@@ -22,7 +22,7 @@ from studio.charts.gestures import CHART_KEYS, GESTURES
 from studio.services.crash import system_summary
 from studio.services.logs import LOG_FILE, log_folder
 from studio.theme import SPACING
-from studio.widgets import STRETCH, MonoText, button, hbox, in_widget, label, scroll_area, vbox
+from studio.widgets import STRETCH, MonoText, button, hbox, in_widget, label, resize_within_parent, scroll_area, vbox
 
 _MARGINS = (SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l)
 _DIAGNOSTICS = "Diagnostics for a report of a problem: versions, hardware, the engine and the end of the log, without names and paths of your runs and data."
@@ -118,7 +118,7 @@ class ShortcutsDialog(QDialog):
         area = scroll_area(lists, "Keys and gestures")
         column = vbox((area, 1), _close_button(self), parent=self, spacing=SPACING.l, margins=_MARGINS)
         wanted = lists.sizeHint() + (column.sizeHint() - area.sizeHint()) + QSize(SPACING.l, 0)  # a bar at the side
-        self.resize(wanted if parent is None else wanted.boundedTo(parent.window().size()))
+        resize_within_parent(self, wanted.width(), wanted.height())
 
 
 def _make_grid(pairs: Sequence[tuple[str, str]]) -> QGridLayout:

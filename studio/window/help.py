@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from studio.state.search import holds, split_query
 from studio.theme import SPACING
-from studio.widgets import SearchLine, hbox, icon_button, label, vbox
+from studio.widgets import SearchLine, hbox, icon_button, label, resize_within_parent, vbox
 from training.system.resources import find_resources
 
 _FOLDER = find_resources("studio", "help")
@@ -48,7 +48,7 @@ class HelpWindow(QDialog):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("Help")
-        self.resize(1080, 720)
+        resize_within_parent(self, 1080, 720)
         self._texts = read_help()
         self.search = SearchLine("Search help")
         self.pages = QListWidget()

@@ -11,7 +11,20 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QStackedWi
 from studio.services.app_settings import TEXT_SIZES
 from studio.state.context import AppContext
 from studio.theme import SPACING, theme
-from studio.widgets import STRETCH, Card, PathEdit, Segmented, Switch, button, hbox, in_widget, label, scroll_area, vbox
+from studio.widgets import (
+    STRETCH,
+    Card,
+    PathEdit,
+    Segmented,
+    Switch,
+    button,
+    hbox,
+    in_widget,
+    label,
+    resize_within_parent,
+    scroll_area,
+    vbox,
+)
 from studio.window.copies import CopyForm
 from studio.window.device_choice import DeviceChoice
 from studio.window.engine_notice import ENGINES
@@ -25,9 +38,8 @@ from studio.window.updates import UpdateForm
 from training.errors import InputError
 from training.runs.workspace import choose_workspace
 
-_SIZE = QSize(
-    800, 560
-)  # for text of the designed size; a screen of 640 lines has room for it, with the frame of a window
+# For text of the designed size; a screen of 640 lines has room for it, with the frame of a window.
+_WIDTH, _HEIGHT = 800, 560
 _LIST_WIDTH = 136
 _ROW_HEIGHT = 32
 _WIDEST = 720  # no line of a section is longer, however wide the dialog is made
@@ -123,9 +135,7 @@ class PreferencesDialog(QDialog):
         vbox((both, 1), self.problem, buttons, parent=self, spacing=SPACING.m, margins=SPACING.l)
         self.finished.connect(self.trackers.give_up)
         self.finished.connect(self.copies.give_up)
-        # No more than small screens have; they are not asked, as QWidget.screen() of PySide6 6.11 may delete the QScreen with the widget.
-        wanted, parent = _SIZE * scale, self.parentWidget()
-        self.resize(wanted if parent is None else wanted.boundedTo(parent.window().size()))
+        resize_within_parent(self, round(_WIDTH * scale), round(_HEIGHT * scale))
 
     def _make_general(self) -> QWidget:
         look = Card("Appearance", "sun")

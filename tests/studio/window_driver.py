@@ -25,6 +25,7 @@ def open_window(qtbot: QtBot, context: AppContext, page: str = "run") -> MainWin
     """A window that is shown, on ``page``."""
     with dress_at_end(QApplication.instance()):
         window = MainWindow(context.settings)
+        window.resize(1280, 800)  # as on a usual screen, which that of the tests is not
         window.show_page(page)
         with qtbot.waitActive(window):
             window.show()

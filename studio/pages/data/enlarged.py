@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from studio.panels.data.data_images import DataImages, no_image
 from studio.panels.samples.enlarged_sample import EnlargedSample, SampleView
 from studio.theme import SPACING
-from studio.widgets import STRETCH, button, hand_keyboard_on, hbox, in_widget, label, vbox
+from studio.widgets import STRETCH, button, hand_keyboard_on, hbox, in_widget, label, resize_within_parent, vbox
 
 _LEAST = 260
 
@@ -45,7 +45,7 @@ class EnlargedData(EnlargedSample):
         images.arrived.connect(self._show)
         images.relisted.connect(self._show)
         self._show()
-        self.resize(1080, 700)
+        resize_within_parent(self, 1080, 700)
 
     def step(self, by: int) -> None:
         if self._images.total:

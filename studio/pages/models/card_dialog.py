@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QDialog, QTextBrowser, QWidget
 
 from studio.actions.files import open_file, reveal
 from studio.theme import SPACING
-from studio.widgets import STRETCH, button, hbox, label, vbox
+from studio.widgets import STRETCH, button, hbox, label, resize_within_parent, vbox
 from training.system.untrusted import MEGABYTE, UnfitFile, read_bytes
 
 _FENCE = "---"
@@ -20,7 +20,7 @@ class CardDialog(QDialog):
     def __init__(self, path: Path, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle("Model card")
-        self.resize(760, 640)
+        resize_within_parent(self, 760, 640)
         self.text = QTextBrowser()
         self.text.setAccessibleName("Model card")
         self.text.setOpenExternalLinks(True)

@@ -192,9 +192,11 @@ def test_every_dialog_is_used_by_keyboard_and_screen_reader(
     qtbot: QtBot, context: AppContext, kind: type[QDialog]
 ) -> None:
     window = open_window(qtbot, context, "models")
+    window.resize(1000, 600)
     dialog = DIALOGS[kind](context, window)
     qtbot.addWidget(dialog)
     dialog.open()
+    assert dialog.size().boundedTo(window.size()) == dialog.size()
     settle(qtbot, dialog)
     assert list_stops(dialog)
     wait_for_soundness(qtbot, dialog)

@@ -20,6 +20,7 @@ from studio.widgets import (
     in_widget,
     label,
     make_breakable,
+    resize_within_parent,
     scroll_area,
     separator,
     vbox,
@@ -74,7 +75,7 @@ class NewStudyDialog(QDialog):
         self._studies.busy_changed.connect(self._update)
         self.finished.connect(self._leave)
         context.start_problem_changed.connect(self._update)
-        self.resize(*_SIZE)
+        resize_within_parent(self, *_SIZE)
         self.choose(kind)
 
     def _lay_out(self) -> None:

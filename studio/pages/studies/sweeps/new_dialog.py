@@ -14,7 +14,7 @@ from studio.state.context import AppContext
 from studio.state.formats import metric_title
 from studio.state.sweeps.expected import TrialCost, describe_expected
 from studio.theme import SPACING
-from studio.widgets import STRETCH, button, hbox, in_widget, label, scroll_area, vbox
+from studio.widgets import STRETCH, button, hbox, in_widget, label, resize_within_parent, scroll_area, vbox
 from training.config import RunConfig
 from training.errors import InputError, TrainingError, pluralize
 from training.sweeps.folder import Sweep
@@ -77,9 +77,7 @@ class NewSweepDialog(QDialog):
             spacing=SPACING.m,
             margins=(SPACING.xl, SPACING.l, SPACING.xl, SPACING.l),
         )
-        parent = self.parentWidget()
-        room = parent.window().height() - 2 * SPACING.xl if parent is not None else _SIZE[1]
-        self.resize(_SIZE[0], min(_SIZE[1], room))
+        resize_within_parent(self, *_SIZE)
 
     # ------------------------------------------------------------------------------------------- checking
 
