@@ -118,11 +118,11 @@ class MainController(QObject):
 
     # ------------------------------------------------------------------------------------------- commands
 
-    def show_preferences(self, tab: str = "") -> None:
-        """Open the preferences, at a tab where one is named."""
+    def show_preferences(self, section: str = "") -> None:
+        """Open the preferences, at a section where one is named."""
         from studio.window.preferences import open_preferences  # which knows how engines are fetched
 
-        open_preferences(self.context, self._window, tab)
+        open_preferences(self.context, self._window, section)
 
     @Slot()
     def show_palette(self) -> None:

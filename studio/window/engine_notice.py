@@ -16,7 +16,7 @@ from studio.window.start_notices import StartNotices
 from training.engines.kinds import KINDS, Machine, look_at_this_machine
 
 ENGINES = "Engines"
-"""The tab of the engines in the preferences."""
+"""The section of the engines in the preferences."""
 _OWNERS = {"cuda": "an NVIDIA GPU", "rocm": "an AMD GPU", "apple": "an Apple GPU"}
 
 

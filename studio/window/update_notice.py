@@ -11,7 +11,7 @@ from studio.widgets import Banner
 from studio.window.start_notices import StartNotices
 
 UPDATES: Final = "Updates"
-"""Their tab in the preferences."""
+"""Their section in the preferences."""
 _PAUSE_MS: Final = 5000
 """Until it is asked: the start has better things to do."""
 
