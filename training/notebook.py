@@ -28,9 +28,10 @@ from training.runs.export_consent import trust_export
 from training.runs.folder import RunFolder
 from training.runs.records.forms import StatusRecord
 from training.runs.report_origin import find_origin
-from training.runs.workspace import default_workspace, find_target, parse_path, with_teacher_found
+from training.runs.workspace import default_workspace, find_target, with_teacher_found
 from training.streams import say
 from training.toml_text import read_config_text, read_toml
+from training.typed_paths import parse_path
 
 if TYPE_CHECKING:
     import numpy as np

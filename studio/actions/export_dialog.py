@@ -15,6 +15,7 @@ from studio.widgets import STRETCH, ComboBox, PathEdit, Switch, button, fill, hb
 from training.catalog.script_data import LARGE_DATA
 from training.errors import format_bytes
 from training.protocol.messages import ExportRequest
+from training.typed_paths import expand_known_home
 
 _WIDTH = 520
 
@@ -180,7 +181,7 @@ class ExportDialog(QDialog):
     @property
     def folder(self) -> Path:
         """Where exports go."""
-        return Path(self.place.path().strip()).expanduser().absolute()
+        return expand_known_home(self.place.path().strip()).absolute()
 
     def out(self) -> Path:
         """Where the export goes."""

@@ -29,6 +29,7 @@ from studio.widgets import (
 )
 from training.config.field_spec import FieldSpec
 from training.protocol.answers import Column
+from training.typed_paths import expand_known_home
 
 _NUMBER_WIDTH = 132
 _LONGEST_SEGMENTS = 40  # letters that stand side by side; the edges of each choice take as much as five
@@ -320,7 +321,10 @@ def absolute_path(text: str) -> str:
     if text.startswith("file://"):
         text = QUrl(text).toLocalFile()
     # normpath and not resolve: links stay as the person named them, and no disk is touched while typing.
-    return os.path.normpath(Path(text).expanduser().absolute()) if text else ""
+    known = expand_known_home(text)
+    if text.startswith("~") and known == Path(text):  # a home that is not known: said of the text as it was typed
+        return text
+    return os.path.normpath(known.absolute()) if text else ""
 
 
 def make_editor(spec: FieldSpec) -> Editor:

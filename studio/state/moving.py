@@ -18,7 +18,8 @@ from training.errors import InputError
 from training.moving.kept_paths import Move, make_mover, move_all
 from training.moving.move import MoveCanceled, MoveProgress, delete_old, finish_move, move_workspace
 from training.moving.plan import MovePlan, make_plan
-from training.runs.workspace import default_workspace, parse_path
+from training.runs.workspace import default_workspace
+from training.typed_paths import parse_path
 
 logger = logging.getLogger(__name__)
 

@@ -34,8 +34,9 @@ from training.models import make_model
 from training.runs.export_consent import CODE, FACTS
 from training.runs.folder import read_json
 from training.runs.records.manifest import MANIFEST, WEIGHTS, digest
-from training.runs.workspace import find_checkpoint, parse_path
+from training.runs.workspace import find_checkpoint
 from training.system.untrusted import escape_unprintable
+from training.typed_paths import parse_path
 
 _MOST_FACTS = 64 << 20
 _AXES = ("x", "y")
@@ -107,7 +108,7 @@ def find_model(text: str, workspace: Path) -> tuple[Path, str]:
 def open_model(path: Path) -> UsableModel:
     """Load the model that ``path`` holds, a checkpoint's folder or an export's. Raises InputError, having run nothing, for one that is
     not whole, and for code that nobody agreed to run."""
-    path = path.expanduser().absolute()
+    path = parse_path(path).absolute()
     return (
         _open_export(path) if (path / FACTS).is_file() and not (path / MANIFEST).is_file() else _open_checkpoint(path)
     )

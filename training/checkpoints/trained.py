@@ -22,6 +22,7 @@ from training.runs.folder import RunFolder
 from training.runs.records.forms import Manifest
 from training.runs.records.manifest import verify
 from training.system.untrusted import escape_unprintable
+from training.typed_paths import parse_path
 
 _MOST_VALUES = 1 << 28  # in a sample
 
@@ -71,7 +72,7 @@ def find_fault(facts: DataFacts, normalization: Normalization, threads: int | No
 
 def load_trained(checkpoint: Path) -> Trained:
     """Verify ``checkpoint`` and load it. Raises CheckpointError, having loaded nothing, when it is not whole."""
-    checkpoint = checkpoint.expanduser().absolute()
+    checkpoint = parse_path(checkpoint).absolute()
     manifest = verify(checkpoint)
     try:
         config = parse_config(manifest.config, str(checkpoint), paths=False)

@@ -18,9 +18,9 @@ from training.errors import InputError
 from training.events import Finding, PhaseChanged
 from training.findings import is_named, merge_fixes, require_code
 from training.findings.machine import TORCH
-from training.runs.workspace import parse_path
 from training.streams import print_json, say
 from training.toml_text import Toml
+from training.typed_paths import parse_path
 
 
 def check(arguments: argparse.Namespace) -> int:

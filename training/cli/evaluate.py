@@ -18,9 +18,10 @@ from training.predictions.importance import Importance, read_importance
 from training.predictions.record import PARTS
 from training.runs.cli_consent import trust_resume
 from training.runs.folder import RunFolder
-from training.runs.workspace import find_checkpoint, parse_path
+from training.runs.workspace import find_checkpoint
 from training.streams import print_json, say
 from training.system.untrusted import escape_unprintable
+from training.typed_paths import parse_path
 
 
 def evaluate(arguments: argparse.Namespace) -> int:

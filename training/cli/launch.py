@@ -19,8 +19,9 @@ from training.launch.plan import KINDS, NOTICE_SECONDS, CloudWords, Kind, Plan, 
 from training.launch.record import read_launch, script_of
 from training.launch.telling import record_launch
 from training.runs.folder import RunFolder
-from training.runs.workspace import find_run, parse_path
+from training.runs.workspace import find_run
 from training.streams import print_json, say, write_out
+from training.typed_paths import parse_path
 
 _ASKED = ("nodes", "ranks", "gpus_per_node", "cpus_per_node", *BELONGS_TO)
 _HOW = {"kubernetes": "kubectl apply -f {}", "skypilot": "sky jobs launch {}"}

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from training.config import RunConfig
 from training.notebook import load_config
-from training.runs.workspace import default_workspace, parse_path
+from training.runs.workspace import default_workspace
 from training.streams import say
+from training.typed_paths import parse_path
 
 
 def workspace_of(arguments: argparse.Namespace) -> Path:

@@ -13,7 +13,6 @@ from training.config import apply_overrides, parse_config, save_config
 from training.config.files import config_data, overrides_of
 from training.errors import InputError, TrainingError
 from training.laboratory.child import Interrupt, count_signals
-from training.runs.workspace import parse_path
 from training.streams import print_json, say
 from training.studies.folder import StudyFolder, create_study, find_study, list_studies, make_plan, refuse_full_disk
 from training.studies.kinds import STUDY_KINDS
@@ -22,6 +21,7 @@ from training.studies.trainer import Interrupted, Trainer
 from training.studies.worker import Worker, serve
 from training.system.held_input import call_at_its_end
 from training.toml_text import Toml
+from training.typed_paths import parse_path
 
 _OPTIONS = ("seeds", "against", "steps", "trial_steps", "band", "folds", "by", "only")
 

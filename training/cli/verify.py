@@ -7,12 +7,13 @@ import json
 
 from training.errors import TrainingError
 from training.streams import say, write_out
+from training.typed_paths import parse_path
 from training.verify.check import describe, describe_place, verify_export
 
 
 def verify(arguments: argparse.Namespace) -> int:
     """Prove it; returns the exit code: 1 where it does not answer as the model does."""
-    found = verify_export(arguments.file.expanduser().absolute(), arguments.trust)
+    found = verify_export(parse_path(arguments.file).absolute(), arguments.trust)
     say(describe(found.told))
     latency, told = found.told["latency_ms"], found.told
     say(f"{told['runtime']}: {latency['alone']:.3g} ms for a sample alone, {latency['together']:.3g} ms together.")

@@ -9,9 +9,9 @@ from training.laboratory.child import Interrupt, count_signals
 from training.live_line import LiveLine, Part
 from training.moving.move import MoveCanceled, delete_old, finish_move, move_workspace
 from training.moving.plan import make_plan
-from training.runs.workspace import parse_path
 from training.streams import print_json, say
 from training.system.untrusted import escape_unprintable
+from training.typed_paths import parse_path
 
 
 def move(arguments: argparse.Namespace) -> int:

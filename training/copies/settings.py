@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 from training.errors import InputError
 from training.sidecars.personal_file import edit_settings, load_settings, parse_settings, personal_file
 from training.toml_text import Toml
+from training.typed_paths import parse_path
 
 _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?=://)")
 
@@ -73,7 +74,10 @@ def protocol_of(address: str) -> str:
 
 def _check_address(text: str) -> str:
     if not _PROTOCOL.match(text):
-        return Path(text).expanduser().absolute().as_posix()
+        try:
+            return parse_path(text).absolute().as_posix()
+        except InputError as error:
+            raise ValueError("is in a home folder that this machine does not have; write the whole path") from error
     parts = urlsplit(text)
     if parts.username is not None or parts.password is not None:
         raise ValueError(

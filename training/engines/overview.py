@@ -14,7 +14,7 @@ from training.engines.requirements import Requirement, list_requirements
 from training.engines.search import ORIGINS, Found, find_engines, identify, interpreter_of
 from training.engines.trial import find_answer, judge_engine
 from training.errors import InputError
-from training.runs.workspace import parse_path
+from training.typed_paths import parse_path
 
 STATES: dict[State, str] = {
     "ready": "ready",

@@ -29,6 +29,7 @@ from training.evaluation.opening import GIVEN, Measurable, read_facts
 from training.facts import DataFacts, Target
 from training.predictions.record import PARTS
 from training.system.untrusted import escape_unprintable
+from training.typed_paths import parse_path
 
 _NAMED = 5
 _SETTING = re.compile(r"^(dataset\.\w+|--on): ")
@@ -88,7 +89,7 @@ class GivenData:
 
 def open_given(measurable: Measurable, path: Path, report_progress: ReportProgress) -> GivenData:
     """Raises InputError, naming what differs, where the samples in ``path`` are none that the network of ``measurable`` takes."""
-    path = path.expanduser().absolute()
+    path = parse_path(path).absolute()
     if not path.exists():
         raise InputError(
             f"--on {show_given(path)}: there is no such file or folder; check the path, or name a part: {', '.join(PARTS)}."

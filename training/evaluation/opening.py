@@ -34,6 +34,7 @@ from training.runs.records.forms import Manifest
 from training.runs.records.manifest import MANIFEST, digest, verify
 from training.runs.records.teachers import became_of
 from training.runs.relocation import config_here, require_places
+from training.typed_paths import parse_path
 
 ReportProgress = Callable[[str, float | None], None]
 GIVEN = "given"
@@ -57,7 +58,7 @@ class Measurable:
 
 def verify_checkpoint(checkpoint: Path) -> Measurable:
     """Raises CheckpointError where ``checkpoint`` is not whole, InputError where its run cannot be found."""
-    checkpoint = checkpoint.expanduser().absolute()
+    checkpoint = parse_path(checkpoint).absolute()
     manifest = verify(checkpoint)
     run = RunFolder(checkpoint.parent.parent)
     if checkpoint.parent.name != "checkpoints" or not run.config_file.is_file():

@@ -49,6 +49,7 @@ from training.schedules.schedule import Span
 from training.system.atomic import write_stream
 from training.system.untrusted import MEGABYTE, read_bytes
 from training.tutorial.literals import prose
+from training.typed_paths import parse_path
 
 _TRIED_STEPS = 1000
 
@@ -62,7 +63,7 @@ def export_script(
     """Write the run of a checkpoint as a script to ``out``, a path ending in .py, and beside it the teacher of a run that
     distills and the samples of data that no script reads by itself. ``tell`` hears how large those are before they are
     written; ``large_data`` says that they may be. Raises InputError when it cannot be."""
-    out = out.expanduser().absolute()
+    out = parse_path(out).absolute()
     refuse_to_overwrite(out)
     bundle = load()
     if bundle.config.loop.slots > 1:

@@ -20,6 +20,7 @@ from training.export.script import as_writer, keep_earlier, write_files
 from training.protocol.answers import ExportResult
 from training.runs.export_place import refuse_to_overwrite
 from training.tutorial.script import write_short_script
+from training.typed_paths import parse_path
 
 FORMATS = ("tutorial", "accelerate")
 """What needs no weights: a configuration will do."""
@@ -29,7 +30,7 @@ _ARRAYS = {"x", "y"}
 def export_short_script(config: RunConfig, to: str, out: Path) -> ExportResult:
     """Write the run that ``config`` describes as the script ``out``, a path ending in .py, and what it needs beside it. Raises
     InputError, naming the setting, for what the short script cannot say."""
-    out = out.expanduser().absolute()
+    out = parse_path(out).absolute()
     refuse_to_overwrite(out)
     if isinstance(config.dataset, TableSection):
         config = _look_at_table(config, config.dataset)

@@ -8,8 +8,9 @@ import shlex
 from pathlib import Path
 
 from training.errors import InputError
-from training.runs.workspace import default_workspace, parse_path
+from training.runs.workspace import default_workspace
 from training.streams import print_json, say
+from training.typed_paths import parse_path
 
 FOLDER = "laboratory"
 

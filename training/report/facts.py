@@ -23,9 +23,10 @@ from training.runs.records.environment import newest_environment
 from training.runs.records.exports import ExportNote, read_exports
 from training.runs.records.forms import StatusRecord
 from training.runs.records.history import History, read_history
-from training.runs.workspace import find_run, parse_path
+from training.runs.workspace import find_run
 from training.system.untrusted import escape_unprintable
 from training.toml_text import read_config_text
+from training.typed_paths import parse_path
 
 _MOST_LETTERS = 300
 _PARTS = ("test", "validation")

@@ -19,6 +19,7 @@ from pypi_simple import NoSuchProjectError, ProjectPage, PyPISimple, Unsupported
 from training.errors import InputError
 from training.system.installed import Package
 from training.system.pip_settings import PipSettings
+from training.typed_paths import parse_path
 
 _SECONDS = 30.0
 _AT_ONCE = 6
@@ -83,7 +84,7 @@ def _read_links(link: str, name: str, session: requests.Session) -> ProjectPage 
             answer = session.get(link, timeout=_SECONDS)
             answer.raise_for_status()
             return ProjectPage.from_html(name, answer.content, base_url=link)
-    folder = Path(url2pathname(parts.path)) if parts.scheme == "file" else Path(link).expanduser()
+    folder = Path(url2pathname(parts.path)) if parts.scheme == "file" else parse_path(link)
     if folder.is_file():
         return _read_local_page(folder, name)
     with suppress(OSError):

@@ -11,6 +11,7 @@ from training.errors import InputError
 from training.runs.export_consent import FACTS
 from training.runs.folder import read_json
 from training.system.untrusted import MEGABYTE, UnfitFile, read_bytes
+from training.typed_paths import parse_path
 
 SUFFIXES = {"safetensors": ".safetensors", "torch-export": ".pt2", "onnx": ".onnx", "openvino": ".xml"}
 """How the file of each format ends; all others are scripts."""
@@ -43,7 +44,7 @@ def refuse_taken(to: str, out: Path) -> None:
     if to in SUFFIXES:
         target_of(out, SUFFIXES[to])
     else:
-        refuse_to_overwrite(out.expanduser().absolute())
+        refuse_to_overwrite(parse_path(out).absolute())
 
 
 def target_of(out: Path, suffix: str) -> tuple[Path, str]:
@@ -51,7 +52,7 @@ def target_of(out: Path, suffix: str) -> tuple[Path, str]:
 
     Raises InputError for another kind of file, and where anything but an earlier export would be overwritten.
     """
-    out = out.expanduser().absolute()
+    out = parse_path(out).absolute()
     if out.suffix.lower() == suffix:
         _refuse_to_overwrite(out.parent, out.name, alone=False)
         return out.parent, out.name

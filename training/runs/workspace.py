@@ -28,6 +28,7 @@ from training.runs.records.manifest import (
 from training.runs.set_aside import SET_ASIDE, finish_rewind
 from training.system.places import usual_workspace
 from training.toml_text import Toml, read_table
+from training.typed_paths import parse_path
 
 _TEACHER = "objective.teacher"
 
@@ -44,14 +45,6 @@ def default_workspace() -> Path:
     """``$TRAINWRIGHT_WORKSPACE``, else ``Trainwright`` in the user's documents folder, or that of portable mode."""
     given = os.environ.get("TRAINWRIGHT_WORKSPACE")
     return parse_path(given).absolute() if given else usual_workspace()
-
-
-def parse_path(text: str) -> Path:
-    """A path as a person types it, "~" allowed; raises InputError for the home of somebody this machine does not know."""
-    try:
-        return Path(text).expanduser()
-    except RuntimeError as error:
-        raise InputError(f"{text}: this machine has no such home folder; write the whole path.") from error
 
 
 def choose_workspace(text: str) -> Path:

@@ -10,9 +10,11 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
+from training.errors import InputError
 from training.runs.folder import RunFolder
 from training.sidecars.personal_file import edit_settings, load_settings, parse_settings, personal_file
 from training.toml_text import Toml
+from training.typed_paths import expand_known_home, parse_path
 
 Name = Literal["tensorboard", "mlflow", "wandb"]
 NAMES: tuple[Name, ...] = ("tensorboard", "mlflow", "wandb")
@@ -37,6 +39,15 @@ class TensorBoard(_Tracker):
     """``folder``: where each run gets a folder of its own; "" for ``tracking/tensorboard`` in the run folder."""
 
     folder: str = ""
+
+    @field_validator("folder")
+    @classmethod
+    def _check_folder(cls, folder: str) -> str:
+        try:
+            parse_path(folder)
+        except InputError as error:
+            raise ValueError("is in a home folder that this machine does not have; write the whole path") from error
+        return folder
 
 
 class MLflow(_Tracker):
@@ -87,7 +98,7 @@ def place_of(tracker: TensorBoard | MLflow | WandB, folder: RunFolder) -> str:
     if isinstance(tracker, MLflow):
         return tracker.url
     if isinstance(tracker, TensorBoard):
-        own = tracker.folder and str(Path(tracker.folder).expanduser() / folder.id)
+        own = tracker.folder and str(expand_known_home(tracker.folder) / folder.id)
         return own or f"{folder.tracking.name}/tensorboard"
     if tracker.mode == "offline":
         return OFFLINE_PLACE

@@ -9,7 +9,6 @@ import os
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from training.runs.folder import RunFolder
@@ -19,6 +18,7 @@ from training.tracking.cursor import Cursor
 from training.tracking.ledger import Measured
 from training.tracking.settings import TensorBoard
 from training.tracking.target import STEP_METRICS
+from training.typed_paths import parse_path
 
 
 class TensorBoardTarget:
@@ -32,7 +32,7 @@ class TensorBoardTarget:
             raise explain_missing("tensorboard", "tensorboard") from error
         self._event, self._summary, self._make_writer = event_pb2.Event, summary_pb2.Summary, RecordWriter
         self._log, self._cursor = event_pb2.SessionLog, cursor
-        own = settings.folder and Path(settings.folder).expanduser() / folder.id
+        own = settings.folder and parse_path(settings.folder) / folder.id
         self._where = own or folder.tracking / "tensorboard"
 
     def open(self, settings: Mapping[str, str], tags: Mapping[str, str]) -> None:
@@ -131,7 +131,7 @@ def try_tensorboard(settings: TensorBoard) -> str:
         raise explain_missing("tensorboard", "tensorboard") from error
     where = "each run's own folder"
     if settings.folder:
-        place = Path(settings.folder).expanduser()
+        place = parse_path(settings.folder)
         try:
             place.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=place) as stream:

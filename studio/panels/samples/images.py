@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QImage
 
 from studio.widgets import Thumbnail
 from training.protocol.answers import Sample
+from training.typed_paths import expand_known_home
 
 IGNORED = 255
 """The class number of a pixel that does not count."""
@@ -67,7 +68,7 @@ def find_file(name: str, place: str) -> Path | None:
     """The file that a dataset at ``place`` calls ``name``; None where a sample has none of its own."""
     if not name or not place:
         return None
-    root = Path(place).expanduser()
+    root = expand_known_home(place)
     return next((found for found in (root / name, root.parent / name) if found.is_file()), None)
 
 

@@ -217,6 +217,7 @@ def test_pasted_paths(isolated_home: Path) -> None:
     assert absolute_path('"/a b/c"') == str(Path("/a b/c"))
     assert absolute_path("file:///a%20b/c") == str(Path("/a b/c"))
     assert absolute_path("  ") == ""
+    assert absolute_path("~nobody-of-this-name/data") == "~nobody-of-this-name/data"  # no home that is known
 
 
 def test_sentences_name_settings_as_the_form_of_the_kind_does() -> None:

@@ -14,6 +14,7 @@ from typing import Literal
 from training.caches.decoded import MANIFEST, empty, list_caches, remove, usual_home
 from training.config.sections.loader import Loader
 from training.errors import format_bytes
+from training.typed_paths import expand_known_home
 
 _SPARE = 2 * 10**9  # left free on the disk: checkpoints need room, too
 
@@ -32,9 +33,7 @@ def cache_wish(loader: Loader) -> CacheWish | None:
     if loader.cache == "off":
         return None
     home = Path(loader.cache_folder) if loader.cache_folder else usual_home()
-    with suppress(RuntimeError):  # "~name" of a person this computer does not know
-        home = home.expanduser()
-    return CacheWish(loader.cache, home, int(loader.cache_limit_gb * 10**9))
+    return CacheWish(loader.cache, expand_known_home(home), int(loader.cache_limit_gb * 10**9))
 
 
 class NoRoom(Exception):

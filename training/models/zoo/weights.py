@@ -18,6 +18,7 @@ from training.models.transfer import unwrap
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import MANIFEST, WEIGHTS, best_checkpoint, digest, verify
 from training.system.untrusted import escape_unprintable, open_file
+from training.typed_paths import parse_path
 
 IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 """Mean and std of ImageNet's images, which torchvision's networks were trained with."""
@@ -47,7 +48,7 @@ def read_weights(text: str) -> Weights:
 
     Raises InputError for what is no such thing. Nothing in a file is ever run.
     """
-    path = Path(text).expanduser().absolute()
+    path = parse_path(text).absolute()
     fault = missing_path(path, "any")
     if fault:
         raise ConfigError([Problem("model.weights", fault)])

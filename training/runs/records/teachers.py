@@ -17,6 +17,7 @@ from training.runs.records.forms import Manifest
 from training.runs.records.manifest import MANIFEST, digest
 from training.runs.workspace import teacher_checkpoint
 from training.system.untrusted import escape_unprintable
+from training.typed_paths import parse_path
 
 
 def teacher_as_it_is(config: RunConfig) -> TeacherRecord | None:
@@ -27,9 +28,9 @@ def teacher_as_it_is(config: RunConfig) -> TeacherRecord | None:
         return None
     network = own_network(objective)
     if network is None:
-        checkpoint = teacher_checkpoint(Path(objective.teacher).expanduser().absolute())
+        checkpoint = teacher_checkpoint(parse_path(objective.teacher).absolute())
         return TeacherRecord(source=str(checkpoint), digest=digest(checkpoint / MANIFEST))
-    weights = Path(network.weights or "").expanduser().absolute()
+    weights = parse_path(network.weights or "").absolute()
     if not weights.is_file():
         return None
     code = read_signature(Path(network.path)).digest
