@@ -77,7 +77,7 @@ def _check_address(text: str) -> str:
         try:
             return parse_path(text).absolute().as_posix()
         except InputError as error:
-            raise ValueError("is in a home folder that this machine does not have; write the whole path") from error
+            raise ValueError("is in a home folder that this machine does not have") from error
     parts = urlsplit(text)
     if parts.username is not None or parts.password is not None:
         raise ValueError(

@@ -46,7 +46,7 @@ class TensorBoard(_Tracker):
         try:
             parse_path(folder)
         except InputError as error:
-            raise ValueError("is in a home folder that this machine does not have; write the whole path") from error
+            raise ValueError("is in a home folder that this machine does not have") from error
         return folder
 
 
