@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 
 import torch
@@ -16,7 +17,7 @@ first, as their gradients arrive, and never again, unlike its own, so that a res
 
 def travels_early(device: torch.device) -> bool:
     """Whether sums are made beside the backward pass: on CPUs gloo's threads take more from it than they save, with a link of 1 Gbit/s too."""
-    return device.type != "cpu"
+    return device.type == "cuda"
 
 
 class GradientSum:
@@ -34,18 +35,15 @@ class GradientSum:
         self._buckets: list[list[nn.Parameter]] = []
         self._bucket_of: dict[Tensor, int] = {}
         self._waiting: list[set[Tensor]] = []  # of each bucket, those whose gradient is not whole yet
-        self._sent: list[tuple[Tensor, Callable[[], None]]] = []
+        self._under_way: deque[tuple[Tensor, Callable[[], None]]] = deque()
+        self.sent = 0
+        """How many buckets of this step went off."""
         self._expected = 0
         self._watched: set[nn.Parameter] = set()
         self._waits = not travels_early(self._parameters[0].device)  # for the end of the step
         self._is_last = False
         self.has_changed = False
         """Whether a gradient of this step changed after it was sent, as where a part of a network runs its backward pass twice."""
-
-    @property
-    def sent(self) -> int:
-        """How many buckets are on their way."""
-        return len(self._sent)
 
     def expect(self, sent: int) -> None:
         """Another rank has sent so many, and waits for as many of this one."""
@@ -55,9 +53,9 @@ class GradientSum:
         """A step begins, or one that was cut short begins again: what is still on its way means nothing any more."""
         while self.sent < self._expected:
             self._send()
-        for _, wait in self._sent:
-            wait()
-        self._sent, self._expected, self._is_last, self.has_changed = [], 0, False, False
+        while self._under_way:
+            self._receive()
+        self.sent, self._expected, self._is_last, self.has_changed = 0, 0, False, False
 
     def begin_last_pass(self) -> None:
         """The next backward pass is the step's last one."""
@@ -65,10 +63,10 @@ class GradientSum:
         self._is_last = not self._waits
 
     def finish(self) -> bool:
-        """Send what is left; returns whether this rank has gradients of other parameters than those that the buckets were cut for."""
+        """The last backward pass is over; returns whether this rank has gradients of other parameters than those that the buckets were cut
+        for."""
         self._is_last = False
         self._own = tuple(parameter.grad is not None for parameter in self._parameters)
-        self._send_rest()
         return self._own != self._trained
 
     def cut_again(self) -> None:
@@ -82,21 +80,19 @@ class GradientSum:
             if not own:
                 parameter.grad = None
         self._cut()
-        self._send_rest()
 
     def send_again(self) -> None:
         """The gradients as they are at the end of the step."""
         self._waits = self._waits or self.has_changed
         self.begin()
-        self._send_rest()
 
     @torch.no_grad()
     def put(self) -> None:
-        """Wait for all sums; they take the place of the gradients."""
-        for bucket, (flat, wait) in zip(self._buckets, self._sent, strict=True):
-            wait()
-            put_back(flat, [gradient for parameter in bucket if (gradient := parameter.grad) is not None])
-        self._sent = []
+        """Send what is left and wait for all sums; they take the place of the gradients."""
+        for number, bucket in enumerate(self._buckets):
+            if number == self.sent:
+                self._send()
+            put_back(self._receive(), [gradient for parameter in bucket if (gradient := parameter.grad) is not None])
 
     def _cut(self) -> None:
         self._buckets, size = [], 0
@@ -125,10 +121,6 @@ class GradientSum:
         while self.sent < len(self._buckets) and not self._waiting[self.sent]:
             self._send()
 
-    def _send_rest(self) -> None:
-        while self.sent < len(self._buckets):
-            self._send()
-
     @torch.no_grad()
     def _send(self) -> None:
         bucket = self._buckets[self.sent]
@@ -136,7 +128,13 @@ class GradientSum:
             if parameter.grad is None:  # another rank has used it, or what is sent means nothing
                 parameter.grad = torch.zeros_like(parameter)
         flat = torch.cat([parameter.grad.reshape(-1) for parameter in bucket if parameter.grad is not None])
-        self._sent.append((flat, self._ranks.begin_adding(flat)))
+        self._under_way.append((flat, self._ranks.begin_adding(flat)))
+        self.sent += 1
+
+    def _receive(self) -> Tensor:
+        flat, wait = self._under_way.popleft()
+        wait()
+        return flat
 
 
 def put_back(flat: Tensor, tensors: Sequence[Tensor]) -> None:

@@ -156,8 +156,6 @@ class JoinedRanks(Ranks):
                 f"Rank {self.rank} of {self.count} could not reach the others: {text}",
                 "Each process has to be able to open connections to the first one's machine (MASTER_ADDR, MASTER_PORT).",
             ) from error
-        # Words go their own way: gloo works off two things at a time, and sums may wait for a rank that says here that it failed.
-        self._words = distributed.new_group(backend="gloo", timeout=SILENCE)
         keep_alive()
         self._distributed: Any = distributed
         self._store = distributed.distributed_c10d._get_default_store()
@@ -175,13 +173,13 @@ class JoinedRanks(Ranks):
 
     def agree(self, *values: int) -> tuple[int, ...]:
         told = torch.tensor(values)
-        self._collect(lambda: self._distributed.all_reduce(told, self._distributed.ReduceOp.MAX, group=self._words))
+        self._collect(lambda: self._distributed.all_reduce(told, self._distributed.ReduceOp.MAX))
         return tuple(told.tolist())
 
     def share(self, value: Value) -> Value:
         if self._together:
             told = self._pad(pickle.dumps(value) if self.rank == 0 else b"")
-            self._collect(lambda: self._distributed.broadcast(told, 0, group=self._words))
+            self._collect(lambda: self._distributed.broadcast(told, 0))
             return value if self.rank == 0 else _unpack(told)
         key = self._next_key()
         if self.rank == 0:
@@ -193,7 +191,7 @@ class JoinedRanks(Ranks):
         if self._together:
             told = self._pad(pickle.dumps(value))
             found = [torch.empty_like(told) for _ in range(self.count)]
-            self._collect(lambda: self._distributed.all_gather(found, told, group=self._words))
+            self._collect(lambda: self._distributed.all_gather(found, told))
             return [_unpack(each) for each in found]
         key = self._next_key()
         self._store.set(f"{key} {self.rank}", pickle.dumps(value))
