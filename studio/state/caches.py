@@ -23,7 +23,9 @@ class Caches(QObject):
 
     def look(self) -> None:
         """Find out what they take."""
-        self._background.submit(measure, self._on_sizes, self._on_failure)
+        if not self.is_clearing:
+            self.problem = ""
+        self._background.submit(measure, self._on_sizes, self._say)
 
     def clear(self) -> None:
         """Delete what can be deleted."""
@@ -44,6 +46,9 @@ class Caches(QObject):
 
     def _on_failure(self, error: Exception) -> None:
         self.is_clearing = False
+        self._say(error)
+
+    def _say(self, error: Exception) -> None:
         self.problem = str(error)
         self.changed.emit()
 

@@ -37,7 +37,7 @@ def ask_about_run(parent: QWidget, name: str, *, is_paused: bool = False) -> Clo
         Answer(CloseChoice.STOP, "Stop && save checkpoint"),
     ]
     text = (
-        "In the background it goes on without a window, and the next start shows it again. “Stop & save checkpoint” ends the "
+        f"In the background it {'trains on' if is_paused else 'goes on'} without a window, and the next start shows it again. “Stop & save checkpoint” ends the "
         "run; it can be resumed later."
     )
     return CloseChoice(ask(parent, f"“{name}” is {state}", text, answers) or CloseChoice.CANCEL)

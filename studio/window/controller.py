@@ -265,7 +265,7 @@ class MainController(QObject):
             return
         if self.closing.must_ask:
             live = self.context.live
-            choice = ask_about_run(self._window, live.name, is_paused=live.state is RunState.PAUSED)
+            choice = ask_about_run(self._window, live.name, is_paused=live.state in (RunState.PAUSED, RunState.PAUSING))
             if choice is CloseChoice.CANCEL:
                 return
             if choice is CloseChoice.BACKGROUND and self.closing.must_ask:

@@ -18,6 +18,7 @@ class DeviceChoice(ComboBox):
         super().__init__()
         self._engine, self._kept = context.engine, context.settings.get().device
         self.setAccessibleName("Device of new configurations")
+        self._shown: tuple[object, ...] = ()
         self._fill(self._kept)
         self._engine.state_changed.connect(self.show_devices)
 
@@ -34,6 +35,9 @@ class DeviceChoice(ComboBox):
         info = self._engine.info
         there = (_AUTO, *(info.devices if info is not None else ("cpu",)))
         offered = dict.fromkeys((*there, self._kept, chosen))
+        if (info is not None, *offered) == self._shown:
+            return  # it may be open
+        self._shown = (info is not None, *offered)
         self.clear()
         for device in offered:
             gone = info is not None and device not in there

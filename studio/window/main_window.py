@@ -252,7 +252,7 @@ class MainWindow(QMainWindow):
 
 
 def _fit(wanted: int, room: int, frame: int) -> int:
-    return wanted if wanted <= room else room - frame
+    return min(wanted, room - frame)
 
 
 _HEADER = 88  # pixels: the name of the run and the tabs, as on the Setup page

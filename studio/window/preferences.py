@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QStackedWi
 
 from studio.services.app_settings import TEXT_SIZES
 from studio.state.context import AppContext
+from studio.state.moving import find_workspace
 from studio.theme import SPACING, theme
 from studio.widgets import (
     STRETCH,
@@ -150,7 +151,7 @@ class PreferencesDialog(QDialog):
             label("New configurations begin with", "field"),
             hbox(self.device, STRETCH),
             label(
-                "Presets, from the next one that is chosen, and “Reset all settings”. Files, runs and what is on the Setup page now keep theirs.",
+                "Presets, from the next one that is chosen or given at the start, and “Reset all settings”. Files, runs and what is on the Setup page now keep theirs.",
                 "help",
                 wrap=True,
             ),
@@ -250,10 +251,11 @@ def open_preferences(context: AppContext, parent: QWidget, section: str = "") ->
         dialog.show_section(section)
     before = context.settings.get().workspace
     dialog.exec()
+    dialog.deleteLater()
     if not isinstance(parent, Restartable):
         return
     if dialog.is_restart_asked:
         parent.restart()
-    elif context.settings.get().workspace != before:
+    elif context.settings.get().workspace != before and find_workspace(context.settings) != context.workspace:
         words = f"Until the next start the workspace is {context.workspace}."
         context.notifier.notify(words, "info", title="Another workspace", action_text="Restart", action=parent.restart)

@@ -1,4 +1,4 @@
-"""Who computes with the caches now: each holds the lock of a file of its own, which the system lets go of when the process ends, however that is."""
+"""Which runs compute with the caches now: each holds the lock of a file of its own, which the system lets go of when the process ends, however that is."""
 
 from __future__ import annotations
 
@@ -37,13 +37,17 @@ def use_caches() -> Iterator[None]:
 
 
 def are_used() -> bool:
-    """Whether somebody does."""
-    with suppress(OSError):
-        for path in list(_folder().glob("*.lock")):
+    """Whether one does, or that cannot be told."""
+    for path in list(_folder().glob("*.lock")):
+        try:
             with look_for_holder(path) as is_held:
                 if is_held:
                     return True
-            _forget(path)
+        except FileNotFoundError:
+            continue
+        except (OSError, NotImplementedError):  # of another user, or on a drive that locks nothing: it cannot be told
+            return True
+        _forget(path)
     return False
 
 

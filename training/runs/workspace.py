@@ -52,7 +52,9 @@ def choose_workspace(text: str) -> Path:
     path = parse_path(text)
     if not path.is_absolute():
         raise InputError(f"{text}: write the whole path of the folder for the runs.")
-    there = next(each for each in (path, *path.parents) if os.access(each, os.F_OK))
+    there = next((each for each in (path, *path.parents) if os.access(each, os.F_OK)), None)
+    if there is None:
+        raise InputError(f"{path.anchor} is not there. Choose another folder for the runs.")
     if not there.is_dir():
         raise InputError(f"{there} is a file. Choose a folder for the runs.")
     if not os.access(there, os.W_OK | os.X_OK):

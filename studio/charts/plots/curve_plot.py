@@ -145,8 +145,9 @@ class CurvePlot(Plot):
             by = _WAYS[key] * _MOVED * (last - first)
             self._on_moved_by_hand(first + by, last + by)
         elif key in _WAYS:
-            at = last if self._cursor is None else self._cursor + _WAYS[key] * _READ * (last - first)
-            self._on_pointed(min(max(at, first), last))
+            end = max(min(last, shared.reach()), first)  # a run that grows has room after its newest step
+            at = end if self._cursor is None else self._cursor + _WAYS[key] * _READ * (last - first)
+            self._on_pointed(min(max(at, first), end))
         elif key == Qt.Key.Key_0:
             self.fit_wanted.emit()
         else:

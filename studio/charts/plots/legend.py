@@ -88,7 +88,8 @@ class LegendEntry(QWidget):
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
-        self.left.emit()
+        if event.reason() not in (Qt.FocusReason.PopupFocusReason, Qt.FocusReason.ActiveWindowFocusReason):
+            self.left.emit()
 
     def _name_it(self) -> None:
         value = f": {self._value.text()}" if self._value.text() else ""

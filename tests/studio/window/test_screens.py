@@ -102,7 +102,7 @@ def test_a_window_opens_on_the_screen_where_it_was_left(desk: Desk) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("screen", [(0, 0, 1600, 900), (0, 0, 1366, 768), (0, 0, 1024, 640)])
+@pytest.mark.parametrize("screen", [(0, 0, 1600, 900), (0, 0, 1366, 768), (0, 0, 1290, 840), (0, 0, 1024, 640)])
 def test_a_window_fits_a_screen_that_is_smaller_than_the_one_before(desk: Desk, screen: Rect) -> None:
     desk.open((0, 0, 2560, 1440), place=(300, 200, 2200, 1200))
     assert desk.open(screen).fits
