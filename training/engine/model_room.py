@@ -1,4 +1,4 @@
-"""Whether a model can be trained on a device at all: reckoned before anything of it is there."""
+"""Whether a model can be trained on a device at all: reckoned from the model once it is built, before its first step."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from torch import nn
 
 from training.config import RunConfig
 from training.config.rules.memory_need import training_bytes
+from training.config.rules.optimizer_state import averaging
 from training.engine.device import total_memory
 from training.engine.ranks.group import Ranks
 from training.errors import TooLargeError, format_bytes
@@ -35,7 +36,8 @@ def refuse_too_large(model: nn.Module, config: RunConfig, device: torch.device, 
         return
     optimizer = config.optimizer.kind
     each = f" in each of {sharing} processes" if sharing > 1 else ""
-    lean = sharing * (weights + buffers + trained) <= total and optimizer != _LEAN
+    copies = 2 if averaging(config) else 1
+    lean = sharing * (copies * (weights + buffers) + trained) <= total and optimizer != _LEAN
     raise TooLargeError(
         f"The model does not fit: its {format_bytes(weights)} of weights{each}, their gradients and what {optimizer} keeps of them take "
         f"{format_bytes(need)}, more than the {format_bytes(total)} {whose}.",

@@ -31,7 +31,8 @@ def explain_place(entry: Entry, workers: Collection[str]) -> str:
     """Why none of the ``workers``, each of a device, takes an entry of several processes; "" where one does, or there is none."""
     if entry.ranks == 1 or not workers or {ALL_DEVICES, entry.device} & {*workers}:
         return ""
-    return f"It needs {entry.ranks} processes, which only a worker for all devices begins."
+    others = " or one for the CPU" if entry.device == "cpu" else ""
+    return f"It needs {entry.ranks} processes, which only a worker for all devices{others} begins."
 
 
 def explain_wait(queue: Queue, content: Content, worker: str) -> str:

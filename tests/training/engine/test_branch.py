@@ -19,7 +19,7 @@ from training.engine.runs.run import Hooks, branch_run, resume_run, start_run, t
 from training.engine.session import Session
 from training.errors import CheckpointError, InputError
 from training.events import Event, Finding, PhaseChanged
-from training.runs.folder import RunFolder, create_run
+from training.runs.folder import RunFolder, create_run, release
 from training.runs.records.forms import Parent, StatusRecord
 from training.runs.records.history import read_history
 from training.runs.records.manifest import WEIGHTS, verify
@@ -59,6 +59,17 @@ def test_a_branch_that_was_made_to_be_trained_later_is_the_same(parent: RunFolde
     with pytest.raises(CheckpointError, match="is gone"):
         train_made_run(gone, tmp_path)
     assert not gone.path.exists()
+
+
+def test_a_run_that_was_made_to_go_on_changed_where_there_is_no_checkpoint_says_so(tmp_path: Path) -> None:
+    ended = create_run(tmp_path, tiny())
+    release(ended.path)
+    made = create_run(tmp_path, tiny("optimizer.lr=0.003"), parent=Parent(run=ended.id))
+    said: list[Event] = []
+    assert train_made_run(made, tmp_path, Hooks(watch=said.append)).status == "completed"
+    (finding,) = [event for event in said if isinstance(event, Finding) and "had no checkpoint yet" in event.title]
+    assert ended.id in finding.title
+    assert "optimizer.lr" in finding.advice
 
 
 def test_metrics_on_samples_that_were_trained_on_are_warned_of(parent: RunFolder, tmp_path: Path) -> None:

@@ -11,9 +11,6 @@ from pathlib import Path
 
 import torch
 from torch import nn
-from torch.utils.checkpoint import checkpoint
-
-from training.engine.ranks import gradients
 
 RANK = int(os.environ.get("RANK", "0"))
 
@@ -21,9 +18,7 @@ RANK = int(os.environ.get("RANK", "0"))
 class Smooth(nn.Module):
     causal: torch.Tensor
 
-    def __init__(
-        self, channels: int, classes: int, double: bool, log: str, fault: str, pause: float, early: bool
-    ) -> None:
+    def __init__(self, channels: int, classes: int, double: bool, log: str, fault: str, pause: float) -> None:
         super().__init__()
         self.body = nn.Sequential(
             *(nn.Conv2d(channels, 8, 3, 2, 1), nn.BatchNorm2d(8), nn.GELU(), nn.Dropout(0.2)),
@@ -36,8 +31,6 @@ class Smooth(nn.Module):
         self.to(self.kind)
         self.log, self.fault, self.pause = log, fault, pause
         self.passes = 0
-        if early:  # as on GPUs
-            gradients.travels_early = lambda device: True
 
     def float(self) -> "Smooth":
         """Stays what it is: the program would make it float32."""
@@ -57,20 +50,10 @@ class Smooth(nn.Module):
         time.sleep(self.pause)
         if not self.causal.isinf().all():
             raise ValueError("a constant has changed")
-        images = images.to(self.kind)
-        if self.fault == "twice":  # each gradient comes in two parts
-            images.requires_grad_()
-            return checkpoint(self.body, images, use_reentrant=True) + checkpoint(self.body, images, use_reentrant=True)
-        return self.body(images)
+        return self.body(images.to(self.kind))
 
 
 def build(
-    channels: int,
-    classes: int,
-    double: bool = False,
-    log: str = "",
-    fault: str = "",
-    pause: float = 0.0,
-    early: bool = False,
+    channels: int, classes: int, double: bool = False, log: str = "", fault: str = "", pause: float = 0.0
 ) -> nn.Module:
-    return Smooth(channels, classes, double, log, fault, pause, early)
+    return Smooth(channels, classes, double, log, fault, pause)

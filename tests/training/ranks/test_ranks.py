@@ -53,21 +53,6 @@ def test_two_processes_train_what_one_trains(make_ranks: Callable[[], Ranks], tm
     assert "timed" not in both["said"], "a short run is not worth it"
 
 
-@pytest.mark.slow
-def test_a_gradient_that_comes_in_two_parts_is_summed_up_whole(make_ranks: Callable[[], Ranks]) -> None:
-    twice = (*SHORT, "model.arguments.early=true", "model.arguments.fault=twice")
-    alone, both = (make_ranks().run(count, *twice) for count in (1, 2))
-    assert both["code"] == 0, both["said"]
-    np.testing.assert_allclose(losses(both), losses(alone), rtol=1e-5)
-
-
-@pytest.mark.slow
-def test_gradients_that_travel_during_the_backward_pass_come_to_the_same_bits(make_ranks: Callable[[], Ranks]) -> None:
-    late, early = (make_ranks().run(2, *SHORT, f"model.arguments.early={on}") for on in ("false", "true"))
-    assert early["code"] == 0, early["said"]
-    assert digest(early) == digest(late)
-
-
 @pytest.mark.server  # many minutes
 @pytest.mark.timeout(900)
 def test_any_number_of_processes_killed_or_not(make_ranks: Callable[[], Ranks], tmp_path: Path) -> None:
@@ -181,9 +166,7 @@ def test_memory_that_runs_out_on_one_rank_makes_all_batches_smaller(ranks: Ranks
     assert "ran out of memory in step 1 with batches of 48, in rank 1 of 2: " in stopped["reason"]
     assert "8 bytes more were asked for" in stopped["reason"]
     assert stopped["fix"]["loop.batch_size"] == 24, stopped
-    record = ranks.run(
-        2, *SHORT, "model.arguments.fault=memory", "loop.on_out_of_memory=smaller_batches", "model.arguments.early=true"
-    )
+    record = ranks.run(2, *SHORT, "model.arguments.fault=memory", "loop.on_out_of_memory=smaller_batches")
     assert (record["code"], record["step"]) == (0, 6), record["said"]
     findings = read_history(Path(record["folder"]) / "events.jsonl").findings
     assert any("with batches of 48, in rank 1 of 2; the run goes on" in finding.title for finding in findings)

@@ -21,7 +21,7 @@ from training.system.process import birth, machine
 
 Value = TypeVar("Value")
 
-SILENCE = timedelta(hours=2)
+SILENCE_SECONDS = 7200.0
 """How long one may wait for another while all train, at the most: rank 0 alone saves, and keeps predictions. A process that ends and a link
 that breaks are noticed at once, and in less than a minute."""
 _LOOK_SECONDS = 0.02
@@ -56,10 +56,6 @@ class Ranks:
 
     def add(self, tensor: Tensor) -> None:
         """Put the sum over all ranks in the place of ``tensor``, which has the same shape everywhere."""
-
-    def begin_adding(self, tensor: Tensor) -> Callable[[], None]:
-        """As ``add``, while this process goes on; returns what waits for the sum. All ranks begin in the same order."""
-        return lambda: None
 
     def agree(self, *values: int) -> tuple[int, ...]:
         """The largest of each value over all ranks; no GPU is waited for."""
@@ -149,7 +145,7 @@ class JoinedRanks(Ranks):
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
         os.environ.setdefault("NCCL_NVLS_ENABLE", "0")  # in-network sums differ from call to call
         try:
-            distributed.init_process_group(backend, timeout=SILENCE)
+            distributed.init_process_group(backend, timeout=timedelta(seconds=SILENCE_SECONDS))
         except (RuntimeError, ValueError) as error:
             text = " ".join(str(error).split())
             raise InputError(
@@ -166,10 +162,6 @@ class JoinedRanks(Ranks):
 
     def add(self, tensor: Tensor) -> None:
         self._collect(lambda: self._distributed.all_reduce(tensor))
-
-    def begin_adding(self, tensor: Tensor) -> Callable[[], None]:
-        work = self._distributed.all_reduce(tensor, async_op=True)
-        return lambda: self._collect(work.wait)
 
     def agree(self, *values: int) -> tuple[int, ...]:
         told = torch.tensor(values)

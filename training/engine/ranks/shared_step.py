@@ -10,9 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from training.data import MicroBatches
-from training.engine.ranks.gradients import GradientSum, put_back
 from training.engine.ranks.group import ALONE, FINE, Ranks
 from training.engine.shortage import describe_memory
+
+BUCKET_BYTES = 25 << 20
+"""Gradients that are summed up in one go, as torch's DistributedDataParallel has them. The buckets are cut in the order of the
+parameters and never again, unlike its own, so that a resumed run adds up in the same order."""
 
 
 class SharedStep:
@@ -26,8 +29,8 @@ class SharedStep:
         """``all_buffers``: a person's own network may change any buffer, others do so in their normalization alone."""
         self._parameters = list(parameters)
         self._ranks: Ranks = ALONE
-        self._gradients = GradientSum(self._parameters, self._ranks)
         self._buffers = find_buffers(model, all_buffers)
+        self._trained: tuple[bool, ...] = ()  # which parameters have a gradient, in any rank
         self._is_due: Callable[[], bool] = lambda: False
         self.due = False
         """Whether rank 0 had waited long enough, when the last step was made, to look at what a person asks for."""
@@ -38,14 +41,12 @@ class SharedStep:
     def join(self, ranks: Ranks, is_due: Callable[[], bool]) -> None:
         """From here on all ``ranks`` make each step together. ``is_due`` says, of the first of them, when it is time to look at requests."""
         self._ranks, self._is_due = ranks, is_due
-        self._gradients = GradientSum(self._parameters, ranks)
 
     def begin(self, window: MicroBatches, loss: Callable[..., Tensor], batches: Iterable[Any]) -> tuple[Any, Any]:
         """``loss`` and ``batches`` for the step, which are summed up over all processes once the last batch was worked off."""
         first = self._parameters[0]
         self.total = torch.zeros((), dtype=torch.promote_types(first.dtype, torch.float32), device=first.device)
         self._joined = False
-        self._gradients.begin()
 
         def note(*given: Any) -> Tensor:
             part = loss(*given)
@@ -71,7 +72,7 @@ class SharedStep:
         if not self._joined and self._ranks.count > 1:
             self._joined = True
             shortage = describe_memory(error, self._parameters[0].device)
-            self._agree(self._ranks.tell_trouble(error, shortage))
+            self._ranks.agree(self._ranks.tell_trouble(error, shortage), 0, 0)
 
     def _run(self, window: MicroBatches, batches: Iterable[Any]) -> Iterator[Any]:
         before = [buffer.clone() for buffer in self._buffers]
@@ -81,10 +82,8 @@ class SharedStep:
             sizes[piece.slot] = sizes.get(piece.slot, 0) + piece.end - piece.first
         left = len(window.pieces)
         for number, batch in enumerate(batches):
-            left -= 1
-            if not left:
-                self._gradients.begin_last_pass()
             yield batch
+            left -= 1
             slot = window.pieces[number].slot
             if self._buffers and (not left or window.pieces[number + 1].slot != slot):
                 self._take_buffers(before, changes, sizes[slot] / window.samples)
@@ -109,37 +108,49 @@ class SharedStep:
             buffer.copy_(old + change if buffer.is_floating_point() else old + change.round().to(buffer.dtype))
 
     def _join_gradients(self, window: MicroBatches, changes: list[Tensor]) -> None:
-        is_other, has_changed, self.due = self._meet(
-            self._gradients.finish(), self._gradients.has_changed, not self._ranks.rank and self._is_due()
-        )
+        ranks = self._ranks
+        trained = tuple(parameter.grad is not None for parameter in self._parameters)
+        other, self.due = self._meet(trained != self._trained, not ranks.rank and self._is_due())
         window.used_up = True  # from here on nobody can begin it again alone
-        if is_other:
-            self._gradients.cut_again()
-        if has_changed:
-            self._gradients.send_again()
-        self._gradients.put()
+        if other:
+            self._trained = tuple(map(bool, ranks.agree(*trained)))
+        for bucket in self._buckets():
+            flat = torch.cat([gradient.reshape(-1) for gradient in bucket])
+            ranks.add(flat)
+            _put(flat, bucket)
         parts = [self.total.reshape(1), *(change.reshape(-1) for change in changes)]
         exact = any(part.dtype == torch.float64 for part in parts)
         sums = torch.cat([part.to(torch.float64 if exact else torch.float32) for part in parts])
-        self._ranks.add(sums)
+        ranks.add(sums)
         self.total = sums[0].to(self.total.dtype)
-        put_back(sums[1:], changes)
+        _put(sums[1:], changes)
 
-    def _meet(self, *values: bool) -> tuple[bool, ...]:
-        """Wait for all ranks; returns whether each of ``values`` is so in any of them. Raises what ended one before it came here."""
+    def _meet(self, other: bool = False, due: bool = False) -> tuple[bool, bool]:
+        """Wait for all ranks; returns whether ``other`` and ``due`` are so in any of them. Raises what ended one before it came here."""
         self._joined = True
         began = time.perf_counter()
-        state, *found = self._agree(FINE, *values)
+        state, any_other, any_due = self._ranks.agree(FINE, other, due)
         self._ranks.waited += time.perf_counter() - began
         self._ranks.refuse_state(state)
-        return tuple(map(bool, found))
+        return bool(any_other), bool(any_due)
 
-    def _agree(self, state: int, *values: bool) -> list[int]:
-        """How it is with the worst of all ranks, and which of up to three ``values`` are so in any."""
-        told = [*values, False, False, False][:3]
-        state, sent, *found = self._ranks.agree(state, self._gradients.sent, *told)
-        self._gradients.expect(sent)
-        return [state, *found]
+    def _buckets(self) -> Iterator[list[Tensor]]:
+        """The gradients that are summed up together; a parameter that only another process used has one of zeros."""
+        bucket: list[Tensor] = []
+        size = 0
+        for parameter, trained in zip(self._parameters, self._trained, strict=True):
+            if not trained:
+                continue
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+            gradient = parameter.grad
+            if bucket and (size >= BUCKET_BYTES or gradient.dtype != bucket[0].dtype):
+                yield bucket
+                bucket, size = [], 0
+            bucket.append(gradient)
+            size += gradient.nbytes
+        if bucket:
+            yield bucket
 
 
 def find_buffers(model: nn.Module, all_buffers: bool) -> list[Tensor]:
@@ -151,3 +162,9 @@ def find_buffers(model: nn.Module, all_buffers: bool) -> list[Tensor]:
 
 def _format_change(buffer: Tensor) -> torch.dtype:
     return torch.float64 if buffer.dtype == torch.float64 else torch.float32
+
+
+def _put(flat: Tensor, tensors: list[Tensor]) -> None:
+    parts = flat.split([tensor.numel() for tensor in tensors])
+    for tensor, part in zip(tensors, parts, strict=True):
+        tensor.copy_(part.view(tensor.shape))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -56,9 +56,14 @@ def train_made_run(folder: RunFolder, workspace: Path, hooks: Hooks | None = Non
         return resume_run(str(folder.path), workspace, hooks=hooks)
     try:
         choose_device(config.precision.device)
-        origin = _find_origin(folder)
-        _refuse_missing_files(folder if origin is None else RunFolder(origin.parent.parent), config)
-        restore = _plan_branch(origin, verify(origin), config, hooks) if origin is not None else None
+        origin, ended = _find_origin(folder), _find_ended(folder)
+        parent = ended if origin is None else RunFolder(origin.parent.parent)
+        _refuse_missing_files(parent or folder, config)
+        restore: Branch | FromStart | None = None
+        if origin is not None:
+            restore = _plan_branch(origin, verify(origin), config, hooks)
+        elif ended is not None:
+            restore = _begin_again(ended, diff(config_here(ended), config))
     except InputError as error:
         drop_refused(folder, error)
         raise
@@ -172,9 +177,22 @@ def _branch_off(intent: Intent, workspace: Path, hooks: Hooks) -> StatusRecord:
         return _branch_from(whole.checkpoint, whole.manifest, intent.wanted, beside, hooks)
     choose_device(intent.wanted.precision.device)
     new = create_run(beside, intent.wanted, parent=Parent(run=folder.id))
-    title = f"The run {folder.id} had no checkpoint yet, so this is a new run from the beginning."
-    found = inform(title, f"Changed: {'; '.join(map(str, intent.changed))}.")
-    return run_attempt(new, intent.wanted, hooks, restore=FromStart([found], ended=folder), new=True)
+    return run_attempt(new, intent.wanted, hooks, restore=_begin_again(folder, intent.changed), new=True)
+
+
+def _begin_again(ended: RunFolder, changed: Iterable[Change]) -> FromStart:
+    """What a run begins with that goes on, ``changed``, with another one that had no checkpoint."""
+    title = f"The run {ended.id} had no checkpoint yet, so this is a new run from the beginning."
+    return FromStart([inform(title, f"Changed: {'; '.join(map(str, changed))}.")], ended=ended)
+
+
+def _find_ended(folder: RunFolder) -> RunFolder | None:
+    """The run that one goes on with that began from nothing, as that had no checkpoint; None where there is none."""
+    parent = folder.status().parent
+    if parent is None or parent.checkpoint:
+        return None
+    ended = RunFolder(folder.path.parent / parent.run)
+    return ended if ended.path.is_dir() else None
 
 
 def _branch_from(
