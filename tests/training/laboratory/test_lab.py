@@ -159,7 +159,7 @@ def test_an_average_begins_unbiased_and_passes_over_what_is_no_number() -> None:
     assert abs(long[-1] - 1.0) < 0.1
 
 
-@pytest.mark.slow
+@pytest.mark.server  # many minutes
 @pytest.mark.timeout(900)
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 def test_the_whole_laboratory_stopped_once_and_gone_on_with(tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ def test_pairs_tell_what_single_runs_cannot() -> None:
     assert math.isnan(measure_values([0.5]).noise)
 
 
-@pytest.mark.slow
+@pytest.mark.server  # many minutes
 @pytest.mark.skipif(os.name != "posix", reason="kills by signals")
 def test_a_study_killed_in_the_middle_of_a_run_goes_on_to_the_very_same_end(tmp_path: Path, capsys: Captured) -> None:
     save_config(tiny("loop.epochs=400", "loop.layer_norms=false"), tmp_path / "tiny.toml")

@@ -249,7 +249,7 @@ def test_what_is_tried_suits_data_and_device(tmp_path: Path) -> None:
     assert Candidate("precision.compile", "step").affects_result
 
 
-@pytest.mark.slow
+@pytest.mark.server  # many minutes
 def test_the_speed_check_in_processes_of_its_own(config: Path, tmp_path: Path, capsys: Captured) -> None:
     words = ["study", "speed", str(config), "--only", "loader.mode", "--workspace", str(tmp_path / "ws"), "--json"]
     assert main(words) == 0
