@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from studio.window.controller import MainController
 
 _NARROW = 1100  # pixels, for text of the designed size: in a window of less, the words of the rail would cost the forms or their preview
-_WIDTH, _HEIGHT = 1280, 800
+_SIZE = QSize(1280, 800)
 _FRAME = QSize(16, 48)  # what the desktop draws around a window, at the most
 _ON_SCREEN = 16  # milliseconds from the first drawing until the screen shows it
 
@@ -113,8 +113,7 @@ class MainWindow(QMainWindow):
         if geometry and self.restoreGeometry(QByteArray.fromBase64(geometry.encode())):
             return  # onto the screen where it was left, or within another one where that is gone
         # There is none yet, or Qt refuses it, which was of a screen much wider or narrower than this one.
-        room = QGuiApplication.primaryScreen().availableSize()
-        self.resize(_fit(_WIDTH, room.width(), _FRAME.width()), _fit(_HEIGHT, room.height(), _FRAME.height()))
+        self.resize(_SIZE.boundedTo(QGuiApplication.primaryScreen().availableSize() - _FRAME))
         if self._settings.get().maximized:
             self.setWindowState(Qt.WindowState.WindowMaximized)
 
@@ -249,10 +248,6 @@ class MainWindow(QMainWindow):
     def _on_ready_to_close(self) -> None:
         self.close()
         self.closed.emit()
-
-
-def _fit(wanted: int, room: int, frame: int) -> int:
-    return min(wanted, room - frame)
 
 
 _HEADER = 88  # pixels: the name of the run and the tabs, as on the Setup page

@@ -36,7 +36,7 @@ def measure() -> int:
 
 
 def clear() -> None:
-    """Delete all. A folder goes at once, by its name: whoever begins to compile meanwhile finds none, and makes it anew."""
+    """Delete all. A folder goes at once, by its name: who begins to compile meanwhile finds none, and makes it again."""
     for folder in _list_folders():
         away = folder if _CLEARED.fullmatch(folder.name) else folder.with_name(f".cleared-{token_hex(4)}")
         with suppress(OSError):  # Windows keeps the code that a process has loaded

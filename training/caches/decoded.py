@@ -40,7 +40,7 @@ def list_caches(home: Path) -> list[tuple[Path, int, int]]:
 
 
 def remove(folder: Path) -> bool:
-    """Delete a cache, unless somebody is making it. Whoever still reads it keeps what it has opened."""
+    """Delete a cache, unless somebody is making it. Who still reads it keeps what is open."""
     if not _FOLDER.fullmatch(folder.name):
         return False
     try:

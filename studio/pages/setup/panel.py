@@ -46,7 +46,7 @@ class FittingArea(QScrollArea):
 class Panel(BesideOrOver):
     """Lays out ``cards``, most of them forms, and ``preview``; each side scrolls by itself.
 
-    They come in last, into areas that have their place: Qt dresses everything anew that gets another parent.
+    They come in last, into areas that have their place: Qt dresses everything again that gets another parent.
     """
 
     def __init__(self, cards: Sequence[SectionForm | WhereCard], preview: QWidget, parent: QWidget) -> None:
