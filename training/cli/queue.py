@@ -12,7 +12,6 @@ from training.embedded_config import is_report
 from training.engines.overview import find_engine
 from training.errors import InputError, format_moment
 from training.laboratory.child import Interrupt, count_signals
-from training.launch.share import with_slots
 from training.queue.entries import ALL_DEVICES, AUTO, name_device
 from training.queue.overview import Overview, Shown, look_at
 from training.queue.start import log_of, start_worker, stop_workers
@@ -39,7 +38,7 @@ def add(arguments: argparse.Namespace) -> int:
     queue = _queue(arguments)
     python = find_engine(arguments.engine).python if arguments.engine else "" if is_frozen() else sys.executable
     ranks = count_processes(arguments.ranks or 1)
-    entry = queue.add(with_slots(load_given(arguments), ranks, say), arguments.top, python, ranks)
+    entry = queue.add(load_given(arguments), arguments.top, python, ranks, say)
     overview = look_at(queue)
     shown = next((each for each in overview.shown if each.entry.id == entry.id), None)
     if shown is not None and shown.place:

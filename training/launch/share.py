@@ -22,7 +22,14 @@ def describe_share(samples: int, count: int) -> str:
     return f"{samples} = {count} x {each}"
 
 
-def with_slots(config: RunConfig, count: int, tell: Callable[[str], object] = lambda words: None) -> RunConfig:
+Tell = Callable[[str], object]
+
+
+def ignore(words: str) -> None:
+    """What is told to nobody."""
+
+
+def with_slots(config: RunConfig, count: int, tell: Tell = ignore) -> RunConfig:
     """``config`` of a run that has not begun, with batches that ``count`` processes can share: cut into so many slots, which ``tell`` hears, where
     they are not cut yet. Raises InputError where they are cut otherwise, or cannot be."""
     if config.loop.slots > 1 or count == 1:

@@ -14,7 +14,7 @@ from training.config import RunConfig, parse_config
 from training.config.files import config_data, save_config
 from training.config.paths import with_absolute_paths
 from training.errors import InputError
-from training.launch.share import refuse_here, refuse_one_device, with_slots
+from training.launch.share import Tell, ignore, refuse_here, refuse_one_device, with_slots
 from training.queue.entries import FORMAT, Content, Entry, Removed, name_device, without
 from training.runs.folder import RunFolder
 from training.runs.kept_files import keep_files
@@ -90,13 +90,13 @@ class Queue:
                 f"The queue in {self.folder} cannot be written ({error.strerror or error}); free some space or make it writable."
             ) from error
 
-    def add(self, config: RunConfig, top: bool = False, python: str = "", ranks: int = 1) -> Entry:
+    def add(self, config: RunConfig, top: bool = False, python: str = "", ranks: int = 1, tell: Tell = ignore) -> Entry:
         """Queue ``config`` as it is now, with the code and the exclude list that it names as they are now, for the engine of ``python`` and
-        ``ranks`` processes."""
+        ``ranks`` processes; ``tell`` hears into how many slots its batches are cut for them."""
         if ranks > 1:
             refuse_here()
             refuse_one_device(config.precision.device, ranks)
-            config = with_slots(config, ranks)
+            config = with_slots(config, ranks, tell)
         config = parse_config(with_absolute_paths(config_data(config), Path.cwd()))
         with self.change() as change:
             self._clear_away(change.content)  # before, so that a folder of this very id is gone, too
