@@ -44,11 +44,11 @@ class RankControl(Control):
         mine = (
             heard.stop, heard.discard, heard.fault is not None, heard.save, heard.validate, heard.paused.is_set(),
         )  # fmt: skip
-        stop, discard, fault, save, validate, paused = self._ranks.agree(*mine) if self._together else mine
+        stop, discard, fault, save, validate, paused = self._ranks.any_of(*mine) if self._together else mine
         save, validate = save and not fault, validate and not fault  # the folder may be another's now
         heard.save = heard.validate = False
-        self.save, self.validate = self.save or bool(save), self.validate or bool(validate)
-        self.discard, self.fault = bool(discard), heard.fault
+        self.save, self.validate = self.save or save, self.validate or validate
+        self.discard, self.fault = discard, heard.fault
         if stop:
             self.request_stop(heard.reason if heard.stop else SYSTEM_ENDS)  # else another rank was told to end
         elif paused:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import torch
@@ -72,7 +73,9 @@ class SharedStep:
         if not self._joined and self._ranks.count > 1:
             self._joined = True
             shortage = describe_memory(error, self._parameters[0].device)
-            self._ranks.agree(self._ranks.tell_trouble(error, shortage), 0, 0)
+            state = self._ranks.tell_trouble(error, shortage)
+            self._ranks.any_of(True, False, False)
+            self._ranks.agree(state)
 
     def _run(self, window: MicroBatches, batches: Iterable[Any]) -> Iterator[Any]:
         before = [buffer.clone() for buffer in self._buffers]
@@ -114,14 +117,13 @@ class SharedStep:
         window.used_up = True  # from here on nobody can begin it again alone
         if other:
             self._trained = tuple(map(bool, ranks.agree(*trained)))
-        for bucket in self._buckets():
-            flat = torch.cat([gradient.reshape(-1) for gradient in bucket])
-            ranks.add(flat)
-            _put(flat, bucket)
         parts = [self.total.reshape(1), *(change.reshape(-1) for change in changes)]
         exact = any(part.dtype == torch.float64 for part in parts)
         sums = torch.cat([part.to(torch.float64 if exact else torch.float32) for part in parts])
-        ranks.add(sums)
+        for bucket in self._buckets(sums):
+            flat = torch.cat([tensor.reshape(-1) for tensor in bucket])
+            ranks.add(flat)
+            _put(flat, bucket)
         self.total = sums[0].to(self.total.dtype)
         _put(sums[1:], changes)
 
@@ -129,28 +131,30 @@ class SharedStep:
         """Wait for all ranks; returns whether ``other`` and ``due`` are so in any of them. Raises what ended one before it came here."""
         self._joined = True
         began = time.perf_counter()
-        state, any_other, any_due = self._ranks.agree(FINE, other, due)
+        trouble, any_other, any_due = self._ranks.any_of(False, other, due)
         self._ranks.waited += time.perf_counter() - began
-        self._ranks.refuse_state(state)
-        return bool(any_other), bool(any_due)
+        if trouble:
+            self._ranks.refuse_state(*self._ranks.agree(FINE))
+        return any_other, any_due
 
-    def _buckets(self) -> Iterator[list[Tensor]]:
-        """The gradients that are summed up together; a parameter that only another process used has one of zeros."""
+    def _buckets(self, last: Tensor) -> Iterator[list[Tensor]]:
+        """The gradients that are summed up together, and ``last``; a parameter that only another process used has one of zeros."""
         bucket: list[Tensor] = []
         size = 0
-        for parameter, trained in zip(self._parameters, self._trained, strict=True):
-            if not trained:
-                continue
-            if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
-            gradient = parameter.grad
-            if bucket and (size >= BUCKET_BYTES or gradient.dtype != bucket[0].dtype):
+        for tensor in chain(self._gradients(), [last]):
+            if bucket and (size >= BUCKET_BYTES or tensor.dtype != bucket[0].dtype):
                 yield bucket
                 bucket, size = [], 0
-            bucket.append(gradient)
-            size += gradient.nbytes
-        if bucket:
-            yield bucket
+            bucket.append(tensor)
+            size += tensor.nbytes
+        yield bucket
+
+    def _gradients(self) -> Iterator[Tensor]:
+        for parameter, trained in zip(self._parameters, self._trained, strict=True):
+            if trained:
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+                yield parameter.grad
 
 
 def find_buffers(model: nn.Module, all_buffers: bool) -> list[Tensor]:
