@@ -28,6 +28,7 @@ class ScalingQuery(QObject):
         self._command: SideCommand | None = None
         self._place: TemporaryDirectory[str] | None = None
         self._measured: tuple[RunConfig | None, int] = (None, 0)
+        self._next: RunConfig | None = None  # to be timed once what is timed has ended
         self.words, self.problem, self.is_poor = "", "", False
         draft.changed.connect(self._withdraw)
         where.changed.connect(self._withdraw)
@@ -39,7 +40,10 @@ class ScalingQuery(QObject):
 
     def start(self, config: RunConfig) -> None:
         """Time some steps of ``config`` in one process, and in those that are chosen."""
-        if self.is_busy:
+        if self._command is not None:
+            if self._measured != (config, self._where.count):
+                self._next = config
+                self._command.stop()
             return
         self._measured = config, self._where.count
         self.words, self.problem, self.is_poor = "", "", False
@@ -52,6 +56,7 @@ class ScalingQuery(QObject):
 
     def cancel(self) -> None:
         """Nobody wants it any more."""
+        self._next = None
         if self._command is not None:
             self._measured = (None, 0)
             self._command.stop()
@@ -62,7 +67,11 @@ class ScalingQuery(QObject):
             self._place.cleanup()
         if self._is_current():
             self._take(answer)
-        self.changed.emit()
+        following, self._next = self._next, None
+        if following is not None:
+            self.start(following)
+        else:
+            self.changed.emit()
 
     def _take(self, answer: Answer) -> None:
         try:

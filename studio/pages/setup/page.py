@@ -153,7 +153,7 @@ class SetupPage(QWidget):
         config = self.draft.config()
         if config is None:
             self.draft.touched.demand()
-        elif not self.context.start_problem() and not self._find_hold():
+        elif not (self.context.start_problem() or self._find_hold() or self.where.time_before(config, self.start)):
             self.context.start_run(config)
 
     def check(self) -> None:

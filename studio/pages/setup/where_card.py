@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from studio.forms.fix_link import FixLink
 from studio.forms.messages import with_titles
+from studio.pages.setup.timing_dialog import TimingDialog
 from studio.state.context import AppContext
 from studio.state.scaling_query import ScalingQuery
 from studio.state.where_it_runs import MOST
@@ -71,6 +72,7 @@ class WhereCard(Card):
         self.slurm = button("Slurm script …", variant="ghost", tooltip=_SLURM, clicked=self._on_slurm)
         self.add_action(self.slurm)
         self._run_time: RunTime | None = None
+        self._begun: tuple[RunConfig | None, int] = (None, 1)  # what is begun so, timed or not
         self._is_showing = False
         self.scaling.changed.connect(self._show_speed)
         context.start_problem_changed.connect(self._show_speed)
@@ -106,6 +108,25 @@ class WhereCard(Card):
         if run_time != self._run_time:
             self._run_time = run_time
             self._show_speed()
+
+    def time_before(self, config: RunConfig, start: Callable[[], object]) -> bool:
+        """Whether a run of ``config`` is so long that its processes are timed first; ``start`` is called when it may begin."""
+        where, scaling, time = self._where, self.scaling, self._run_time
+        told = scaling.words or scaling.problem or self._begun == (config, where.count)
+        if where.count == 1 or told or time is None or time.seconds < _LONG:
+            return False
+        dialog = TimingDialog(scaling, config, where.count, time, self.window())
+
+        def begin() -> None:
+            self._begun = config, where.count
+            if dialog.wants_one:
+                where.choose(1)
+            start()
+
+        dialog.accepted.connect(begin)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+        return True
 
     @Slot()
     def _show_speed(self) -> None:

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QObject
+from pytestqt.qtbot import QtBot
 
 from studio.engine.messages import EngineState
 from studio.engine.side_command import Answer
 from studio.pages.setup.page import SetupPage
+from studio.pages.setup.timing_dialog import TimingDialog
 from studio.state import scaling_query
+from tests.studio.keyboard_walk import wait_for_soundness
 from tests.studio.pages_setup.fakes import FakeContext, branch_from_draft
 from training.protocol.answers import RunTime
 from training.protocol.messages import Ready
@@ -118,7 +121,61 @@ def test_a_run_that_is_started_ends_the_measurement(
     assert not page.where.measure.isEnabled()
 
 
-def test_before_a_long_run_measuring_is_advised(page: SetupPage) -> None:
+@pytest.fixture
+def long_run(page: SetupPage) -> SetupPage:
     press(page, "Several processes")
     page.where.set_run_time(RunTime(step=1.0, validation=0.0, steps=7200, steps_per_epoch=100, validations=0))
-    assert "measure before it begins" in page.where.measured.text()
+    return page
+
+
+def dialog_of(page: SetupPage) -> TimingDialog:
+    (dialog,) = (each for each in page.window().findChildren(TimingDialog) if each.isVisible())
+    return dialog
+
+
+def test_before_a_long_run_measuring_is_advised(long_run: SetupPage) -> None:
+    assert "measure before it begins" in long_run.where.measured.text()
+
+
+def test_a_long_run_is_timed_before_it_begins_and_begins_where_that_is_worth_while(
+    long_run: SetupPage, context: FakeContext, commands: list[FakeCommand]
+) -> None:
+    long_run.start()
+    assert "about 2 h" in dialog_of(long_run).words.text()
+    assert not context.started
+    commands[0].told(Answer(0, json.dumps({"text": "1.7 x of one process", "poor": False}), ""))
+    assert [config.loop.slots for config in context.started] == [2]
+
+
+def test_processes_that_are_not_worth_while_are_a_choice(
+    qtbot: QtBot, long_run: SetupPage, context: FakeContext, commands: list[FakeCommand]
+) -> None:
+    long_run.start()
+    dialog = dialog_of(long_run)
+    commands[0].told(Answer(1, json.dumps({"text": "0.6 x of one process: they are slower", "poor": True}), ""))
+    assert dialog.words.text() == "0.6 x of one process: they are slower"
+    assert not context.started
+    wait_for_soundness(qtbot, dialog)
+    dialog.one.click()
+    assert context.where.count == 1
+    assert [config.loop.slots for config in context.started] == [1]
+
+
+def test_a_long_run_begins_at_once_where_that_is_asked_and_not_at_all_where_it_is_canceled(
+    long_run: SetupPage, context: FakeContext, commands: list[FakeCommand]
+) -> None:
+    long_run.where.measure.click()
+    context.draft.set("loop.batch_size", 48)  # what is timed is another run now
+    long_run.where.set_run_time(RunTime(step=1.0, validation=0.0, steps=7200, steps_per_epoch=100, validations=0))
+    long_run.start()
+    assert commands[0].is_stopped
+    commands[0].told(Answer(2, "", "The timing was ended before it was done."))
+    assert len(commands) == 2
+    dialog_of(long_run).reject()
+    assert commands[1].is_stopped
+    commands[1].told(Answer(2, "", "The timing was ended before it was done."))
+    assert not context.started
+    long_run.start()
+    assert not dialog_of(long_run).one.isVisible()
+    dialog_of(long_run).start_now.click()
+    assert [config.loop.batch_size for config in context.started] == [48]

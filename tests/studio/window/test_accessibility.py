@@ -152,6 +152,7 @@ _ELSEWHERE = {
     "DetailsDialog",
     "ProveDialog",
     "SlurmDialog",
+    "TimingDialog",
     "TrialDialog",
 }
 """Walked through below, and where their own tests have something to show in them."""
