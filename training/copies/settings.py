@@ -34,6 +34,8 @@ class CopySettings(BaseModel):
     @field_validator("to")
     @classmethod
     def _check(cls, text: str) -> str:
+        if text and _is_relative(text):
+            raise ValueError("is a part of a path; give all of it, since the program may be started anywhere")
         return _check_address(text) if text else ""
 
 
@@ -88,6 +90,13 @@ def _check_address(text: str) -> str:
     if not (parts.netloc + parts.path).strip("/"):
         raise ValueError("names no place; write it as s3://bucket/folder")
     return text.rstrip("/")
+
+
+def _is_relative(text: str) -> bool:
+    try:
+        return not _PROTOCOL.match(text) and not parse_path(text).is_absolute()
+    except InputError:  # which ``_check_address`` tells
+        return False
 
 
 def _hide_key(text: str) -> str:

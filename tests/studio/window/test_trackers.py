@@ -129,6 +129,9 @@ def test_copies_are_set_up_and_tried_in_the_preferences(
     dialog.trackers.cards["mlflow"].on.click()
     press(dialog, "Save")
     assert "holds a key" in dialog.problem.text()
+    form.to.set_path("far/runs")
+    press(dialog, "Save")
+    assert "is a part of a path; give all of it" in dialog.problem.text()
     assert not copies_file().exists()
     assert not settings_file().exists()  # nor is any other form written
     form.to.set_path(str(tmp_path / "not mounted" / "far"))
