@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QComboBox, QSizePolicy, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QSizePolicy, QWidget
 
 from studio.charts.gestures import TIP
 from studio.charts.plots.curve import curve_color
@@ -122,7 +122,8 @@ class LegendEntry(QWidget):
 class Legend(QWidget):
     """Title at the left, then one entry for each curve, the cursor's position at the right.
 
-    Signals: `title_chosen(key)`, where there are several titles to choose from; `entry_pressed(key)`; `entry_left()` by the keyboard.
+    Signals: `title_chosen(key)`, where there are several titles to choose from; `entry_pressed(key)`; `entry_left()` by the keyboard, for
+    something else than another entry.
     """
 
     title_chosen = Signal(str)
@@ -189,9 +190,14 @@ class Legend(QWidget):
         if name:
             self._entries[key] = LegendEntry(name, color_index, is_faded=is_faded)
             self._entries[key].pressed.connect(lambda: self.entry_pressed.emit(key))
-            self._entries[key].left.connect(self.entry_left)
+            self._entries[key].left.connect(self._on_left)
             self._row.insertWidget(self._row.count() - 2, self._entries[key])
             self._describe_entries()
+
+    def _on_left(self) -> None:
+        now = QApplication.focusWidget()
+        if now is None or not self.isAncestorOf(now):
+            self.entry_left.emit()
 
     def _describe_entries(self) -> None:
         """Several charts of a page have a curve of the same name."""
