@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from studio.state.drafts.kind_change import OtherKinds, changed_settings, equal
 from studio.state.drafts.recipes import name_after_change, preset_data, with_name
 from studio.state.drafts.setting_specs import (
     Settings,
+    copy_settings,
     default_kind,
     default_value,
     inner_value,
@@ -67,11 +67,11 @@ class Draft(QObject):
         self._engine_problems: tuple[Problem, ...] = ()
         self.touched, self.swept = Touched(self.edited, self.kind_changed, self.replaced), Swept(self)
         self._settings = self._loaded = preset_data(SAMPLE, find_device())
-        self._config, self._problems = check(self._settings)
+        self._check()
 
     def settings(self) -> Settings:
         """A copy of what is typed, valid or not."""
-        return copy.deepcopy(self._settings)
+        return copy_settings(self._settings)
 
     def data(self) -> dict[str, Toml]:
         """The same as files have it; goes through JSON unharmed."""
@@ -86,7 +86,7 @@ class Draft(QObject):
         wrong."""
         if any(split_path(problem.path)[0] in sections for problem in self._problems):
             return None
-        return self._config or usable_config(self._settings, self._problems)
+        return self._usable
 
     def problems(self) -> Sequence[Problem]:
         """All that is wrong, each setting's faults together, in the order of the file."""
@@ -220,7 +220,7 @@ class Draft(QObject):
     def recheck(self) -> None:
         """Look again whether files and folders are there."""
         before = self._problems
-        self._config, self._problems = check(self._settings)
+        self._check()
         self.looked_again.emit()
         if self._problems != before:
             self.problems_changed.emit()
@@ -282,9 +282,13 @@ class Draft(QObject):
         self.replaced.emit()
         self.changed.emit()
 
+    def _check(self) -> None:
+        self._config, self._problems = check(self._settings)
+        self._usable = self._config or usable_config(self._settings, self._problems)
+
     def _revise(self) -> None:
         before = self.problems()
         self._engine_problems = ()
-        self._config, self._problems = check(self._settings)
+        self._check()
         if self.problems() != before:
             self.problems_changed.emit()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping
 
 from pydantic import ValidationError
@@ -10,6 +9,7 @@ from pydantic import ValidationError
 from studio.state.drafts.setting_specs import (
     RUN,
     Settings,
+    copy_settings,
     default_kind,
     default_value,
     defaults,
@@ -50,7 +50,7 @@ def _further_problems(settings: Settings, problems: Iterable[Problem]) -> list[P
 
 def usable_config(settings: Settings, problems: Iterable[Problem]) -> RunConfig | None:
     """``settings`` with the default in place of each setting that is wrong; None when a required one is missing."""
-    repaired = copy.deepcopy(settings)
+    repaired = copy_settings(settings)
     for problem in problems:
         section, name = split_path(problem.path)
         if section in repaired and name != "kind":

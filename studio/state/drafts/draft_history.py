@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-
-from studio.state.drafts.setting_specs import Settings
+from studio.state.drafts.setting_specs import Settings, copy_settings
 
 
 class DraftHistory:
@@ -21,7 +19,7 @@ class DraftHistory:
         if group and group == self._group:
             return
         self._group = group
-        self._past = [*self._past, (group, copy.deepcopy(before))][-self._limit :]
+        self._past = [*self._past, (group, copy_settings(before))][-self._limit :]
         self._future.clear()
 
     def step(self, before: Settings, follows: str = "") -> None:
@@ -62,5 +60,5 @@ class DraftHistory:
         if not source:
             return None
         group, snapshot = source.pop()
-        target.append((group, copy.deepcopy(present)))
+        target.append((group, copy_settings(present)))
         return snapshot

@@ -13,6 +13,7 @@ from studio.state.drafts.setting_specs import (
     RUN,
     Section,
     Settings,
+    copy_settings,
     default_value,
     defaults,
     kinds,
@@ -42,7 +43,7 @@ def _preset(name: str) -> Settings:
 
 def preset_data(name: str, device: str = "auto") -> Settings:
     """All settings of a preset, as the draft holds them, and the ``device``, which presets leave open."""
-    data = copy.deepcopy(_preset(name))
+    data = copy_settings(_preset(name))
     data["precision"]["device"] = device
     return data
 
@@ -109,7 +110,7 @@ def with_recipe(before: Settings, present: Settings, target: Target) -> Settings
 def without_recipe(present: Settings, made: Settings, before: Settings) -> Settings:
     """``present``, of another kind of data than the recipe ``made``, without what it carried over from that recipe: nobody had set
     that, neither ``before`` nor since."""
-    changed = copy.deepcopy(present)
+    changed = copy_settings(present)
     values, left, first = changed["dataset"], made["dataset"], before["dataset"]
     for name, spec in specs("dataset", str(values["kind"])).items():
         if name in _OF_THE_FILE or spec.of_the_data or name not in left or not equal(values[name], left[name]):
@@ -122,7 +123,7 @@ def without_recipe(present: Settings, made: Settings, before: Settings) -> Setti
 def with_edits(data: Settings, present: Settings, edited: Iterable[str]) -> Settings:
     """``data`` with the settings ``edited`` (dotted paths) as they are at ``present``, where it has them. Which data it is,
     and what is learned of it, is none of them."""
-    changed = copy.deepcopy(data)
+    changed = copy_settings(data)
     for section, name in sorted(map(split_path, edited), key=lambda place: place[1] != "kind"):
         new, old = changed[section], present[section]
         if name == "kind":
@@ -147,7 +148,7 @@ def new_name(before: Settings, present: Settings, otherwise: str = "") -> str:
 
 def with_kept_settings(before: Settings, present: Settings, made: Settings) -> Settings:
     """``before`` with the data of ``present``, and whatever was set of it since ``made``, the recipe, was put in place."""
-    data = copy.deepcopy(before)
+    data = copy_settings(before)
     now, then = present["dataset"], made["dataset"]
     if now["kind"] != data["dataset"]["kind"]:
         data["dataset"] = carry_over("dataset", data["dataset"], str(now["kind"]))
@@ -160,7 +161,7 @@ def with_kept_settings(before: Settings, present: Settings, made: Settings) -> S
 def without_strangers(data: Settings, columns: list[str], classes: list[str]) -> Settings:
     """``data`` without the names of columns that its table does not have, and of classes that it does not have; where it is not known
     which there are (none), they stay."""
-    changed = copy.deepcopy(data)
+    changed = copy_settings(data)
     values = changed["dataset"]
     for name, spec in specs("dataset", str(values["kind"])).items():
         known, named = columns if spec.columns else classes if spec.classes else [], values[name]

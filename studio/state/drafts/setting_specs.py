@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from functools import cache
 from typing import Any
 
@@ -29,6 +30,14 @@ def split_sections(data: Mapping[str, Toml]) -> Settings:
         else:
             settings[RUN][name] = value
     return settings
+
+
+def copy_settings(settings: Settings) -> Settings:
+    """A copy that shares nothing that can be changed. Nearly all values cannot, so ``deepcopy`` of the whole takes twenty times as long."""
+    return {
+        section: {name: deepcopy(value) if isinstance(value, list | dict) else value for name, value in values.items()}
+        for section, values in settings.items()
+    }
 
 
 def join_sections(settings: Settings) -> dict[str, Toml]:
