@@ -230,7 +230,10 @@ class WeighedWrongly(formats.Deployed):
 
 @pytest.mark.parametrize(
     ("wrong", "place"),
-    [(ShiftedWrongly, "in the normalization in front of the network"), (WeighedWrongly, "in 3 (Conv2d)")],
+    [
+        (WeighedWrongly, "in 3 (Conv2d)"),
+        pytest.param(ShiftedWrongly, "in the normalization in front of the network", marks=pytest.mark.slow),
+    ],
 )
 def test_an_export_that_answers_otherwise_is_never_there_and_says_where_it_differs(
     wrong: type[formats.Deployed],
