@@ -45,8 +45,7 @@ def make_engine_deb(tree: Path, out: Path) -> list[Path]:
     with TemporaryDirectory(prefix="trainwright-engine-", dir=BUILD) as made:  # /tmp may be too small
         root = Path(made) / "root"
         _make_engine(tree, root, [path for path in wheels.values() if path is not None])
-        template = {"shell-script-fails-syntax-check *slurm.sh.jinja*": "a template of a script, which is none yet"}
-        override(root, PACKAGE, dict.fromkeys((f"{tag} *" for tag in _OVERRIDES), _BUNDLED) | template)
+        override(root, PACKAGE, dict.fromkeys((f"{tag} *" for tag in _OVERRIDES), _BUNDLED))
         without = (
             "" if wheels["torchvision"] else "\n .\n Without torchvision: its networks and data sets are not offered."
         )
