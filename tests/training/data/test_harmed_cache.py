@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.cases import first_of
 from tests.training.data.conftest import MakeConfig
 from tests.training.data.test_image_cache import FROM_CACHE, NEW, folder, opened, part, same, wish
 from training.config.sections.data.dataset import ImageFolderDataset
@@ -108,7 +109,7 @@ def test_pixels_cut_off_while_they_are_read(folder: Path, wish: CacheWish) -> No
     assert same(source, folder)
 
 
-@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("workers", first_of([0, 1]))
 def test_each_run_hears_of_the_damage_it_meets(
     folder: Path, wish: CacheWish, make_config: MakeConfig, workers: int
 ) -> None:
