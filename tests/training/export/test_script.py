@@ -15,6 +15,7 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file
 
+from tests.cases import first_of
 from tests.training.export.comments import unknown_settings
 from tests.training.export.conftest import CPU, Train
 from tests.training.export.pasted import compare_pasted
@@ -96,7 +97,7 @@ def check_source(file: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("run", ["spiral", "images", "resnet"])
+@pytest.mark.parametrize("run", first_of(["spiral", "images", "resnet"], 2))
 def test_script_repeats_the_run(run: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     checkpoint: Path = request.getfixturevalue(run)
     file = export(checkpoint, tmp_path / "new folder" / "train.py")
