@@ -61,7 +61,7 @@ def cut(file: Path) -> None:
     os.truncate(file, 100)
 
 
-CASES: list[tuple[Harm, int]] = [(Path.unlink, 0), (cut, 0), (repaint, 0), (repaint, 1)]
+CASES = [(Path.unlink, 0), (cut, 0), (repaint, 0), pytest.param(repaint, 1, marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize(("harm", "workers"), CASES)

@@ -169,9 +169,8 @@ def test_a_disk_that_is_full_from_the_start_is_said_and_nothing_is_left(small_di
     assert not list((small_disk / "runs").glob("*"))
 
 
-@pytest.mark.parametrize(
-    "size", [pytest.param(1 << 10, marks=pytest.mark.slow), 6 << 10, pytest.param(12 << 10, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow  # each compiles all that it imports, as what is compiled is a file over the limit
+@pytest.mark.parametrize("size", [1 << 10, 6 << 10, 12 << 10])
 def test_a_limit_on_files_ends_the_command_with_a_sentence(tmp_path: Path, whole: RunFolder, size: int) -> None:
     """What is refused depends on the limit: the configuration, the environment, a checkpoint, the series."""
     config_file = tmp_path / "config.toml"

@@ -86,6 +86,7 @@ def test_a_second_ctrl_c_while_data_is_prepared_ends_with_a_record(
     assert main(["resume", record["run"], "--json"]) == 0
 
 
+@pytest.mark.slow
 def test_two_signals_to_a_real_process_end_in_one_record(config: Path) -> None:
     command = [sys.executable, "-m", "training", "run", str(config), "--set", "loop.epochs=5000", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -121,8 +122,8 @@ runpy.run_module(house, run_name="__main__", alter_sys=True)
     ("house", "name"),
     [
         ("training", "training.cli"),
-        ("training", "torch._C"),
-        ("training", "training.engine.step"),
+        pytest.param("training", "torch._C", marks=pytest.mark.slow),
+        pytest.param("training", "training.engine.step", marks=pytest.mark.slow),
         ("studio", "torch"),
     ],
 )

@@ -269,7 +269,7 @@ def test_a_run_handed_to_the_background_goes_on_without_the_window(
     assert child.stdout.readline() == b""  # the window's reader sees the end
     child.stdin.close()
     with pytest.raises(subprocess.TimeoutExpired):
-        child.wait(timeout=1.5)
+        child.wait(timeout=0.5)
     assert folder.status().status == "running"
     send(folder.path, Command.STOP)
     assert child.wait(timeout=LONG) == 0

@@ -38,12 +38,13 @@ def test_the_summary_tells_what_will_run(page: SetupPage, context: FakeContext) 
     assert page.bar.summary.text() == "resnet18 on 4,800 samples, 10 steps"
 
 
+SLOWER = ("dataset", "optimizer", "objective", "model", "schedule")
+"""Sections of many kinds, each of which has its own settings."""
+
+
 @pytest.mark.parametrize(
     "section",
-    [
-        pytest.param(section, marks=pytest.mark.slow) if section in ("dataset", "optimizer", "objective") else section
-        for section in (RUN, *SECTIONS)
-    ],
+    [pytest.param(section, marks=pytest.mark.slow) if section in SLOWER else section for section in (RUN, *SECTIONS)],
 )
 def test_every_bad_value_disables_start_with_the_reason(
     page: SetupPage, context: FakeContext, section: str, tmp_path: Path

@@ -68,7 +68,7 @@ def test_who_knocks_while_the_window_ends_is_not_taken_in(qtbot: QtBot, address:
 def test_a_window_that_hangs_is_waited_for_as_long_as_it_may_be_furnished(
     qtbot: QtBot, address: str, monkeypatch: pytest.MonkeyPatch, is_furnished: bool
 ) -> None:
-    monkeypatch.setattr(instance, "_PATIENCE", 1.0)
+    monkeypatch.setattr(instance, "_PATIENCE", 0.4)
     door = Door(address)
     assert door.open(Request())
     if is_furnished:
@@ -76,7 +76,7 @@ def test_a_window_that_hangs_is_waited_for_as_long_as_it_may_be_furnished(
     taken: list[bool] = []
     thread = threading.Thread(target=lambda: taken.append(hand_over(address, Request("a.toml"))))
     thread.start()
-    thread.join(2.0)  # the event loop stands still
+    thread.join(1.0)  # the event loop stands still
     qtbot.waitUntil(lambda: bool(taken), timeout=60_000)
     thread.join()
     door.close()

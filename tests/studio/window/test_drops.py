@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from studio.state.context import AppContext
+from tests.cases import first_of
 from tests.studio.window_driver import carry, drag, let_go, open_window, overlay
 
 
@@ -25,7 +26,7 @@ def photos(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("key", ["data", "setup", "run", "runs"])
+@pytest.mark.parametrize("key", first_of(["setup", "runs", "data", "run"], 2))
 def test_a_folder_over_any_page_is_named_and_becomes_the_dataset(
     qtbot: QtBot, context: AppContext, photos: Path, key: str
 ) -> None:

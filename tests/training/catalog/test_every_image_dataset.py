@@ -87,7 +87,8 @@ def test_trains_and_goes_on_to_the_same_bits(kind: str, tmp_path: Path) -> None:
     export(last, tmp_path / "exported")
 
 
-@pytest.mark.parametrize("target", [pytest.param("onnx", marks=pytest.mark.slow), "torch-export"])
+@pytest.mark.slow  # programs of other networks are exported by each run of the tests
+@pytest.mark.parametrize("target", ["onnx", "torch-export"])
 def test_a_unet_is_exported_as_a_program(target: str, tmp_path: Path) -> None:
     """Of a size that cannot be halved twice."""
     record = start_run(config(dataset("segmentation", tmp_path / "data")), tmp_path)

@@ -82,6 +82,7 @@ def test_programs_answer_like_the_checkpoint(to: str, tmp_path: Path) -> None:
     assert result.max_difference < 1e-4
 
 
+@pytest.mark.slow
 def test_feeds_change_no_bit(tmp_path: Path) -> None:
     """Resident, streamed by a thread, and streamed by worker processes."""
     ends = []

@@ -49,7 +49,16 @@ def sections(kind: str, request: pytest.FixtureRequest) -> dict[str, Any]:
     return {"kind": kind, "samples": 70} | (VARIED if kind == "shapes" else {})
 
 
-@pytest.fixture(params=["idx", "image_folder", "shapes", "spiral"])
+KINDS = ["idx", "image_folder", "shapes", "spiral"]
+STREAMED = [
+    pytest.param(kind, workers, marks=() if workers == (2 if kind == "image_folder" else 0) else pytest.mark.slow)
+    for kind in KINDS
+    for workers in (0, 1, 2)
+]
+"""How the samples of each kind are streamed. Worker processes cost as much for each kind: every run of the tests starts them for one."""
+
+
+@pytest.fixture(params=KINDS)
 def dataset(request: pytest.FixtureRequest) -> dict[str, Any]:
     return sections(request.param, request)
 
@@ -127,7 +136,7 @@ def test_evaluation_keeps_the_order_and_varies_nothing(shapes: RunConfig) -> Non
     assert [len(batch.targets) for batch in prepare(sized, CPU).evaluation_batches("validation")] == [7, 7, 7, 5]
 
 
-@pytest.mark.parametrize("workers", first_of([2, 0, 1]))
+@pytest.mark.parametrize(("dataset", "workers"), STREAMED, indirect=["dataset"])
 def test_streamed_is_resident_bit_for_bit(make_config: MakeConfig, dataset: dict[str, Any], workers: int) -> None:
     """Whole epochs, an epoch from its middle, an epoch left in its middle, and validation in between."""
     loop = {"batch_size": 8, "accumulation": 2}
@@ -178,7 +187,8 @@ def test_a_window_left_early_is_skipped(shapes: RunConfig) -> None:
 
 
 @pytest.mark.parametrize(
-    "loader", [{"mode": "resident"}, {"mode": "streamed", "workers": 0}, {"mode": "streamed", "workers": 1}]
+    "loader",
+    first_of([{"mode": "resident"}, {"mode": "streamed", "workers": 0}, {"mode": "streamed", "workers": 1}], 2),
 )
 def test_no_global_generator_is_touched(make_config: MakeConfig, loader: dict[str, Any]) -> None:
     torch.manual_seed(1)

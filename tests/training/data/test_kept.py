@@ -207,6 +207,7 @@ print(held - psutil.Process().memory_info().rss)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only glibc is told to keep what is freed")
 def test_what_is_let_go_of_is_given_back_to_the_system(image_folder: Path) -> None:
     probe = subprocess.run(

@@ -34,7 +34,13 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("optimizer", "compute"),
-    [("adamw", "fp32"), ("adamw", "bf16"), ("adamw", "fp16"), ("adam", "bf16"), ("sgd", "fp16")],
+    [
+        ("adamw", "fp32"),
+        ("adam", "bf16"),
+        ("sgd", "fp16"),
+        pytest.param("adamw", "bf16", marks=pytest.mark.slow),
+        pytest.param("adamw", "fp16", marks=pytest.mark.slow),
+    ],
 )
 def test_stop_and_resume_equal_an_unbroken_run(tmp_path: Path, optimizer: str, compute: str) -> None:
     data = write_idx(tmp_path / "data")

@@ -132,6 +132,7 @@ def test_a_proxy_brings_everything_and_its_password_is_told_to_nobody(
     assert not any("secret" in words for words in (*told, kept))
 
 
+@pytest.mark.slow
 def test_a_proxy_that_is_away_is_told(copied_environments: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_RETRIES", "0")
     monkeypatch.setenv("PIP_TRUSTED_HOST", "packages.invalid")

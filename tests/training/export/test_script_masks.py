@@ -40,7 +40,11 @@ FORMS: dict[str, tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize(
-    "form", [pytest.param(form, marks=pytest.mark.slow) if form == "torchvision's" else form for form in FORMS]
+    "form",
+    [
+        pytest.param(form, marks=pytest.mark.slow) if form in ("both, varied", "torchvision's") else form
+        for form in FORMS
+    ],
 )
 def test_masks(form: str, train: Train, tmp_path: Path) -> None:
     checkpoint = train(small("segmentation", tmp_path / "data", CPU, *FORMS[form]))

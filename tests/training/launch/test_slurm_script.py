@@ -69,6 +69,8 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     step = 'while [ "$1" != bash ]; do echo "$1" >> "$CALLS"; shift; done\nPYTHON="$(dirname "$0")/launcher" SLURM_NODEID=0 exec "$@"\n'
     put_program(programs, "srun", step, monkeypatch)
+    # In the 60 seconds Slurm ends the script; nobody waits longer than it takes to tell a run that loads nothing.
+    put_program(programs, "sleep", '[ "$1" = 60 ] || exec /bin/sleep 0.05\n', monkeypatch)
     put_program(programs, "launcher", 'printf "%s\\n" "$@" >> "$CALLS"\nexec sh "$DOES"\n', monkeypatch)
     for name, value in {
         "SLURM_JOB_ID": "12",
@@ -122,12 +124,9 @@ printf '{{\\n "status": "stopped",\\n "reason": null\\n}}\\n' > "$RUN_FOLDER/sta
 
 
 def test_before_the_limit_the_run_is_stopped_and_the_job_queued_again(
-    tmp_path: Path, capsys: Captured, calls: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: Captured, calls: Path
 ) -> None:
     folder = launch(tmp_path, capsys, "--slurm")
-    put_program(
-        tmp_path / "programs", "sleep", '[ "$1" = 60 ] || exec /bin/sleep "$1"\n', monkeypatch
-    )  # in which Slurm ends it
     ended = run_script(folder, WAITS.format('mkdir "$RUN_FOLDER/checkpoints/step-00000008"'), tmp_path, "SIGUSR1")
     assert ended.returncode == 0, ended.stderr
     assert "scontrol requeue 12" in calls.read_text(encoding="utf-8").splitlines()

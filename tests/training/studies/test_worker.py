@@ -44,6 +44,7 @@ def test_answers_are_lines_of_json_beside_nothing_else(
     assert said.count("my network says hello") == 3
 
 
+@pytest.mark.slow
 def test_a_measuring_process_leaves_nothing_behind_though_it_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
