@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from training.copies.settings import protocol_of
-from training.copies.store import Store
+from training.copies.store import Store, explain_fault
 from training.sidecars.faults import Refused, explain_missing
 
 
@@ -23,6 +23,8 @@ def open_store(address: str, folder: str = "") -> Store:
         if on_s3 and isinstance(error, ImportError):
             raise explain_missing("s3fs", "s3") from error
         raise Refused(f"{address}: {str(error).removesuffix('.')}; choose an address that can be used here.") from error
+    except OSError as error:  # some are called before anything is asked of them
+        raise explain_fault(address, error) from error
     where = [each.rstrip("/") + (f"/{folder}" if folder else "") for each in (address, root)]
     store = kind(where[0], filesystem, where[1])
     store.check()

@@ -20,6 +20,16 @@ class Missing(Away):
     """A file is not there, or not any more."""
 
 
+def explain_fault(address: str, error: Exception) -> TrainingError:
+    """A sentence for a fault of what lies at ``address``."""
+    words = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    if isinstance(error, FileNotFoundError):
+        return Missing(f"{address}: something of the copy is not there ({words}).")
+    if isinstance(error, PermissionError | NotADirectoryError | IsADirectoryError | FileExistsError):
+        return Refused(f"{address}: cannot be used ({words}); check the address and its permissions.")
+    return Away(f"{address}: cannot be used now ({words}).")
+
+
 class Store:
     """The folder ``address``; keys are paths below it. All methods raise Away or Refused."""
 
@@ -136,9 +146,4 @@ class Store:
 
     def explain(self, error: Exception) -> TrainingError:
         """A sentence for a fault of the file system."""
-        words = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        if isinstance(error, FileNotFoundError):
-            return Missing(f"{self.address}: something of the copy is not there ({words}).")
-        if isinstance(error, PermissionError | NotADirectoryError | IsADirectoryError | FileExistsError):
-            return Refused(f"{self.address}: cannot be used ({words}); check the address and its permissions.")
-        return Away(f"{self.address}: cannot be used now ({words}).")
+        return explain_fault(self.address, error)

@@ -298,6 +298,8 @@ def test_addresses_that_cannot_be_are_said_in_one_sentence(
         set_copies("")
     assert main(["copy", folder.id]) == 2
     assert "No address is given" in capsys.readouterr().err
+    assert main(["copy", folder.id, "--to", "ftp://127.0.0.1:1/runs"]) == 1
+    assert "ftp://127.0.0.1:1/runs: cannot be used now (Connection refused)." in capsys.readouterr().err
     assert main(["copy", folder.id, "--to", str(far / "not mounted")]) == 1
     assert f"make {far}/not mounted, or mount its disk" in capsys.readouterr().err
     assert main(["copy", folder.id, "--to", "nothing://there"]) == 1
