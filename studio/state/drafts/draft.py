@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from studio.state.drafts.draft_check import check, complete, usable_config
+from studio.state.drafts.draft_check import check, complete
 from studio.state.drafts.draft_history import DraftHistory
 from studio.state.drafts.kind_change import OtherKinds, changed_settings, equal
 from studio.state.drafts.recipes import name_after_change, preset_data, with_name
@@ -67,7 +67,7 @@ class Draft(QObject):
         self._engine_problems: tuple[Problem, ...] = ()
         self.touched, self.swept = Touched(self.edited, self.kind_changed, self.replaced), Swept(self)
         self._settings = self._loaded = preset_data(SAMPLE, find_device())
-        self._check()
+        self._config, self._problems, self._usable = check(self._settings)
 
     def settings(self) -> Settings:
         """A copy of what is typed, valid or not."""
@@ -220,7 +220,7 @@ class Draft(QObject):
     def recheck(self) -> None:
         """Look again whether files and folders are there."""
         before = self._problems
-        self._check()
+        self._config, self._problems, self._usable = check(self._settings)
         self.looked_again.emit()
         if self._problems != before:
             self.problems_changed.emit()
@@ -282,13 +282,9 @@ class Draft(QObject):
         self.replaced.emit()
         self.changed.emit()
 
-    def _check(self) -> None:
-        self._config, self._problems = check(self._settings)
-        self._usable = self._config or usable_config(self._settings, self._problems)
-
     def _revise(self) -> None:
         before = self.problems()
         self._engine_problems = ()
-        self._check()
+        self._config, self._problems, self._usable = check(self._settings)
         if self.problems() != before:
             self.problems_changed.emit()

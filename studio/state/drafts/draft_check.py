@@ -27,8 +27,14 @@ from training.runs.cli_consent import checkpoint_problems
 from training.toml_text import Toml
 
 
-def check(settings: Settings) -> tuple[RunConfig | None, list[Problem]]:
-    """The configuration that ``settings`` describe, and all that is wrong with it; None when anything is."""
+def check(settings: Settings) -> tuple[RunConfig | None, list[Problem], RunConfig | None]:
+    """The configuration that ``settings`` describe, None when anything is wrong; all that is wrong; and the configuration with defaults in
+    its place, None when a required setting is missing."""
+    config, problems = _parse(settings)
+    return config, problems, config or _repair(settings, problems)
+
+
+def _parse(settings: Settings) -> tuple[RunConfig | None, list[Problem]]:
     data = join_sections(settings)
     try:
         config = RunConfig.model_validate(data)
@@ -42,14 +48,13 @@ def check(settings: Settings) -> tuple[RunConfig | None, list[Problem]]:
 def _further_problems(settings: Settings, problems: Iterable[Problem]) -> list[Problem]:
     """Rules across sections whose sections are fine: a missing folder shows although the learning rate is wrong too."""
     wrong = {split_path(problem.path)[0] for problem in problems}
-    repaired = usable_config(settings, problems)
+    repaired = _repair(settings, problems)
     if repaired is None:
         return []
     return [problem for problem in cross_problems(repaired) if split_path(problem.path)[0] not in wrong]
 
 
-def usable_config(settings: Settings, problems: Iterable[Problem]) -> RunConfig | None:
-    """``settings`` with the default in place of each setting that is wrong; None when a required one is missing."""
+def _repair(settings: Settings, problems: Iterable[Problem]) -> RunConfig | None:
     repaired = copy_settings(settings)
     for problem in problems:
         section, name = split_path(problem.path)
