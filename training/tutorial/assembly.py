@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np, polars as pl, timm, torch
-from accelerate import Accelerator
+from accelerate import Accelerator, DataLoaderConfiguration
 from PIL import Image
 from safetensors.torch import load_file
 from torch import Tensor, nn

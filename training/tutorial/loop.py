@@ -75,6 +75,7 @@ def write_accelerator(config: RunConfig) -> str:
     given = [f'mixed_precision="{config.precision.compute}"'] * (config.precision.compute in _AMP)
     given += ["gradient_accumulation_steps=ACCUMULATION"] * (config.loop.accumulation > 1)
     given.append('cpu=DEVICE.type == "cpu"')
+    given.append("dataloader_config=DataLoaderConfiguration(split_batches=True)")  # a batch is that of all processes
     return f"accelerator = Accelerator({', '.join(given)})"
 
 

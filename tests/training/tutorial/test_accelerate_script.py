@@ -1,7 +1,9 @@
-"""The short script by Accelerate: in one process on the CPU it ends with the weights of the plain one."""
+"""The short script by Accelerate: in one process on the CPU it ends with the weights of the plain one, and several share its batches."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,3 +44,19 @@ def test_ends_with_the_same_weights(case: str, tmp_path: Path) -> None:
         run(script)
         ends.append(torch.load(script.with_name("script-last.pt"), weights_only=True)["model"])
     assert all(torch.equal(ends[0][name], ends[1][name]) for name in ends[0])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="torch's launcher does not work on Windows")
+def test_runs_in_several_processes_with_the_batches_of_one(tmp_path: Path) -> None:
+    script = write(tiny("precision.device=cpu", "loop.epochs=2"), tmp_path, "accelerate")
+    told = []
+    for launcher in ((), ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")):
+        command = [sys.executable, *launcher, script.name]
+        ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert ended.returncode == 0, ended.stderr
+        told.append([line for line in ended.stdout.splitlines() if line.startswith(("epoch", "best"))])
+        assert torch.load(script.with_name("script-last.pt"), weights_only=True)["progress"][0] == 2
+    alone, shared = told
+    assert len(shared) == len(alone) == 3, shared  # one of them prints
+    assert [line.rpartition("lr ")[2] for line in shared[:2]] == [line.rpartition("lr ")[2] for line in alone[:2]]
