@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,6 +67,17 @@ def compiled_code(tmp_path_factory: pytest.TempPathFactory) -> str:
     """One place for compiled code, so that each thing is compiled once, for all that run beside each other too."""
     base = tmp_path_factory.getbasetemp()
     return str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "compiled")
+
+
+@pytest.fixture(scope="session")
+def qapp_cls() -> Any:
+    """Also in a folder that Qt does not find by itself."""
+    from PySide6.QtWidgets import QApplication  # loaded by those who need it
+
+    from studio.window.application import find_plugins
+
+    find_plugins()
+    return QApplication
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -105,6 +106,7 @@ def test_the_same_sources_give_the_same_bytes(built: Path, tmp_path: Path) -> No
         assert wheel.read_bytes() == (first / wheel.name).read_bytes()
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_an_uncommitted_change_is_told_instead_of_built(tmp_path: Path) -> None:
     """In a repository of its own: the checkout's state is nobody's business here."""
     here = tmp_path / "checkout"

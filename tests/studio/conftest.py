@@ -25,7 +25,6 @@ from studio.services.garbage import GarbageCollector
 from studio.services.settings import SettingsStore
 from studio.state.context import AppContext
 from studio.theme import apply, theme
-from studio.window.application import find_plugins
 from studio.window.main_window import MainWindow
 from tests.engine_forks import EngineForks
 from training.config import RunConfig, parse_config
@@ -54,13 +53,6 @@ class PatientBot(QtBot):
 
     def waitExposed(self, widget: QWidget, *, timeout: int = PATIENCE) -> Any:
         return super().waitExposed(widget, timeout=timeout)
-
-
-@pytest.fixture(scope="session")
-def qapp_cls() -> type[QApplication]:
-    """Also in a folder that Qt does not find by itself."""
-    find_plugins()
-    return QApplication
 
 
 @pytest.fixture
