@@ -33,7 +33,7 @@ def split_sections(data: Mapping[str, Toml]) -> Settings:
 
 
 def copy_settings(settings: Settings) -> Settings:
-    """A copy that shares nothing that can be changed. Nearly all values cannot, so ``deepcopy`` of the whole takes twenty times as long."""
+    """A copy that shares nothing that can be changed. Nearly all values cannot, and ``deepcopy`` looks at each of them."""
     return {
         section: {name: deepcopy(value) if isinstance(value, list | dict) else value for name, value in values.items()}
         for section, values in settings.items()

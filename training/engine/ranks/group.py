@@ -62,7 +62,7 @@ class Ranks:
         return values
 
     def any_of(self, *flags: bool) -> tuple[bool, ...]:
-        """Whether each is so in any rank. They are told as one number: gloo takes several times as long for two."""
+        """Whether each is so in any rank. They are told as one number: gloo takes longer for several."""
         return flags
 
     def share(self, value: Value) -> Value:
