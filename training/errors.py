@@ -142,5 +142,11 @@ class CheckpointError(InputError):
     """A checkpoint that is incomplete, damaged or of another kind; it was not loaded."""
 
 
+class NotYetError(InputError):
+    """A run does not begin yet: something is to be done first. One that was made for later stays as it was made."""
+
+    exit_code = 76
+
+
 class RunBusyError(InputError):
     """The run is already being worked on by another live process."""

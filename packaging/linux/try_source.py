@@ -129,9 +129,8 @@ def main(argv: list[str] | None = None) -> int:
     way.add_argument("--proxy", action="store_true", help="set up with no network but a proxy on the loopback")
     way.add_argument("--wheels", type=Path, help="set up without a network, from this folder of wheels")
     parser.add_argument("--fetch", type=Path, metavar="FOLDER", help="also have `run.py wheels` make such a folder")
-    parser.add_argument(
-        "--test", action="store_true", help="also `run.py test`, with this file's neighbors as its tests"
-    )
+    told = "also `run.py test`, of these files of tests, or all; the last thing, and without a display"
+    parser.add_argument("--test", nargs="*", metavar="FILE", help=told)
     parser.add_argument("--picture", type=Path, default=Path("window.png"), help="of the window (%(default)s)")
     options = parser.parse_args(argv)
     root = Root(options.root.resolve(), [*options.bind, "/tmp/.X11-unix"], {})
@@ -147,8 +146,6 @@ def main(argv: list[str] | None = None) -> int:
         newcomer.start()
         if options.proxy:
             tell(f"through the proxy: {len(asked)} tunnels to {', '.join(sorted(set(asked)))}")
-        if options.test:
-            newcomer.start("test", "tests/installation/test_run_file.py")
         if options.fetch:
             newcomer.start("wheels")
             shutil.move(f"{root.path}{PLACE}/wheels", options.fetch)
@@ -157,6 +154,8 @@ def main(argv: list[str] | None = None) -> int:
             raise RecipeError("A second start set up again.")
         offline.start()
         offline.show_window(display, options.picture)
+        if options.test is not None:
+            newcomer.start("test", *options.test)
     return 0
 
 

@@ -66,7 +66,7 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
 _WHILE_HELD: Mapping[str, Any] = {"action": "store_true", "help": argparse.SUPPRESS}
 """For programs that begin a run and hold the other end of its standard input: not for people."""
 _MADE: Mapping[str, Any] = {"action": "store_true", "help": argparse.SUPPRESS}
-"""For runs that were made to be trained later."""
+"""For runs that were made to be trained later, and for those of them whose processes are timed first where the run is long."""
 _TRAINING = ("--engine", "--ranks", "--profile", "--track", "--copy-to", "--set", "--trust")
 _RECORDS = ("--workspace", "--json")
 STUDIES = ("seeds", "lr-range", "cv", "ablation", "batch", "speed")
@@ -97,6 +97,7 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--branch", action="store_true", help=branch)
     option("--while-held", **_WHILE_HELD)
     option("--made", **_MADE)
+    option("--timed", **_MADE)
 
     option = add("check", "cli.check:check", "look for problems without training", "--set", "--trust", *_RECORDS)
     machine = f"{_SHARED['config']['help']}; without it the check is of this machine: torch, its devices, shared memory"

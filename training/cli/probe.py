@@ -12,13 +12,16 @@ from typing import Any
 import psutil
 
 from training.config import RunConfig
-from training.errors import InputError, TrainingError, format_duration
+from training.control import Control
+from training.errors import NotYetError, TrainingError, format_duration
 from training.events import Finding
 from training.findings import without_muted
 from training.laboratory.child import Interrupt, count_signals
 from training.laboratory.scaling import Scaling, estimate_cost, measure_scaling
 from training.launch.torchrun import run_in_ranks
+from training.runs.folder import RunFolder
 from training.streams import say
+from training.system.held_input import call_at_its_end
 
 _PROBE = "TRAINWRIGHT_PROBE"
 """The variable that tells the processes of a run to ask for the timing where the run is long enough, or what was timed before."""
@@ -29,22 +32,25 @@ _MOST_SHARE = 0.02
 Judge = Callable[[Any], Sequence[Finding]]
 
 
-class Untimed(InputError):
-    """A run is so long that its processes are to be timed before it begins; it has not, and is gone."""
-
-    exit_code = 76
-
-
-def run_timed(words: Sequence[str], count: int, config: RunConfig) -> int:
+def run_timed(words: Sequence[str], count: int, config: RunConfig, made: RunFolder | None = None) -> int:
     """``python -m training WORDS``, which trains ``config`` as a new run, in ``count`` processes, timed first where the run is long;
-    returns the exit code."""
+    returns the exit code. A run that was ``made`` for that is held, and can be stopped, by who made it."""
     code = run_in_ranks(words, count, {_PROBE: _ASK})
-    if code != Untimed.exit_code:
+    if code != NotYetError.exit_code:
         return code
-    interrupt, told = Interrupt(), ""
+    interrupt, told, control = Interrupt(), "", Control()
+    if made is not None:
+        control.watch(made.path)
+        call_at_its_end(interrupt.ask)
+
+    def look() -> None:
+        control.poll()
+        if control.stop and not interrupt.asked:
+            interrupt.ask()
+
     with count_signals(interrupt):
         try:
-            told = json.dumps(asdict(measure_scaling(config, count, interrupt, say)))
+            told = json.dumps(asdict(measure_scaling(config, count, interrupt, say, look=look)))
         except TrainingError as error:
             if not interrupt.asked:
                 say(str(error))
@@ -55,7 +61,7 @@ def run_timed(words: Sequence[str], count: int, config: RunConfig) -> int:
 
 
 def judge_timed(judge: Judge, count: int) -> Judge:
-    """``judge`` of a new run that ``count`` processes share, and what their timing came to. Raises Untimed where they are to be
+    """``judge`` of a new run that ``count`` processes share, and what their timing came to. Raises NotYetError where they are to be
     timed first."""
     told = os.environ.get(_PROBE, "")
 
@@ -65,7 +71,7 @@ def judge_timed(judge: Judge, count: int) -> Judge:
         seconds = estimate_run_time(session, count) or 0.0
         startup = time.time() - psutil.Process().create_time()
         if estimate_cost(startup) <= _MOST_SHARE * seconds:
-            raise Untimed(
+            raise NotYetError(
                 f"The run takes {format_duration(seconds)} or more, so one process is timed against {count} first; --no-probe leaves that out."
             )
         return judge(session)

@@ -13,16 +13,19 @@ from training.control import Control
 from training.errors import InputError
 from training.launch import torchrun
 from training.launch.share import refuse_here, refuse_other_count, with_slots
+from training.runs.folder import RunFolder
 from training.streams import say
 
 Read = Callable[[], tuple[RunConfig, bool]]
 Train = Callable[[argparse.Namespace, Any], int]
 
 
-def train_in_ranks(arguments: argparse.Namespace, read: Read, train: Train, timed: bool = False) -> int:
+def train_in_ranks(
+    arguments: argparse.Namespace, read: Read, train: Train, timed: bool = False, made: RunFolder | None = None
+) -> int:
     """Train as the arguments say: here, in the processes that are to be started, or as one of those that were. ``read`` finds the configuration
     that is to be trained, and whether that is a new run, which may have other slots than it says; ``train`` trains as the only process, or
-    the first of several. ``timed``: a long run's processes are timed against one before it begins."""
+    the first of several. ``timed``: a long run's processes are timed against one before it begins; ``made`` is the run that was made for that, where one was."""
     if torchrun.world_size() > 1:
         return _take_part(arguments, train)
     count = count_processes(arguments.ranks or 1)
@@ -37,7 +40,7 @@ def train_in_ranks(arguments: argparse.Namespace, read: Read, train: Train, time
     refuse_other_count(config.loop.slots, count)
     if config.loop.slots != slots:
         words += ["--set", f"loop.slots={count}"]
-    return run_timed(words, count, config) if timed else torchrun.run_in_ranks(words, count)
+    return run_timed(words, count, config, made) if timed else torchrun.run_in_ranks(words, count)
 
 
 def _take_part(arguments: argparse.Namespace, train: Train) -> int:

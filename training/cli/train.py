@@ -56,12 +56,11 @@ def _run(arguments: argparse.Namespace, ranks: Any) -> int:
 
     console = Console()
     hooks = Hooks(console.print_plan, console.keep_folder, watch=console.event, flushed=console.draw_progress)
-    hooks.judge, hooks.compare = warn_before_start, judge_beside_simple
-    if ranks is not None:
-        hooks.judge = judge_timed(warn_before_start, ranks.count)
+    hooks.compare = judge_beside_simple
     hooks.control.profile, hooks.trackers = arguments.profile, tuple(arguments.track)
     hooks.copy_to = parse_address(arguments.copy_to) if arguments.copy_to else ""
     hooks.ranks = ranks or hooks.ranks
+    hooks.judge = judge_timed(warn_before_start, hooks.ranks.count)
     _stop_on_signals(hooks)
     source = None if arguments.config.startswith("preset:") else Path(arguments.config)
     return _report_end(arguments, begin_run(config, workspace, hooks, source, arguments.overrides), console)
@@ -87,7 +86,7 @@ def resume(arguments: argparse.Namespace) -> int:
         wanted = config_wanted(folder, arguments.overrides)
         return wanted, arguments.branch or not keeps_run(diff(config_here(folder), wanted))
 
-    return train_in_ranks(arguments, read, train)
+    return train_in_ranks(arguments, read, train, arguments.timed, folder)
 
 
 def _resume(arguments: argparse.Namespace, workspace: Path, folder: RunFolder, complete: str, ranks: Any) -> int:
@@ -105,7 +104,7 @@ def _resume(arguments: argparse.Namespace, workspace: Path, folder: RunFolder, c
     if arguments.while_held:
         stop_with_input(hooks.control)
     if arguments.made:
-        hooks.judge = warn_before_start
+        hooks.judge = judge_timed(warn_before_start, hooks.ranks.count)
         try:
             record = train_made_run(folder, workspace, hooks)
         except RunBusyError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -75,18 +76,30 @@ def estimate_cost(startup: float) -> float:
 
 
 def measure_scaling(
-    config: RunConfig, count: int, interrupt: Interrupt, say: Say = lambda words: None, place: Path | None = None
+    config: RunConfig,
+    count: int,
+    interrupt: Interrupt,
+    say: Say = lambda words: None,
+    place: Path | None = None,
+    look: Callable[[], object] = lambda: None,
 ) -> Scaling:
     """Train the model of ``config`` for some seconds in one process and in ``count``, each in a folder in ``place`` (the system's for temporary
-    files where there is none) that is gone afterwards. Raises TrainingError where it cannot be trained so, or ``interrupt`` asks for an end."""
+    files where there is none) that is gone afterwards; ``look`` is called all the while. Raises TrainingError where it cannot be trained so,
+    or ``interrupt`` asks for an end."""
     slots = config.loop.slots if config.loop.slots > 1 else count
-    one, _ = _time(config, 1, 1, interrupt, say, place)
-    together, device = _time(config, slots, count, interrupt, say, place)
+    one, _ = _time(config, 1, 1, interrupt, say, place, look)
+    together, device = _time(config, slots, count, interrupt, say, place, look)
     return Scaling(count, one, together, on_gpus="CPU" not in device)
 
 
 def _time(
-    config: RunConfig, slots: int, count: int, interrupt: Interrupt, say: Say, place: Path | None
+    config: RunConfig,
+    slots: int,
+    count: int,
+    interrupt: Interrupt,
+    say: Say,
+    place: Path | None,
+    look: Callable[[], object],
 ) -> tuple[float, str]:
     """Samples a second, and on what."""
     processes = "one process" if count == 1 else f"{count} processes"
@@ -94,8 +107,13 @@ def _time(
     with TemporaryDirectory(prefix="trainwright-", dir=place, ignore_cleanup_errors=True) as folder:
         run = create_run(Path(folder), _let_go_on(config, slots))
         watch = _Watch(run)
+
+        def look_at_both() -> None:
+            watch.look()
+            look()
+
         options = ("--made", "--ranks", str(count))
-        ended = train(run, lambda words: None, interrupt, look=watch.look, options=options)
+        ended = train(run, lambda words: None, interrupt, look=look_at_both, options=options)
         if interrupt.asked:
             raise InputError("The timing was ended before it was done.")
         rates = watch.read_rates()

@@ -21,7 +21,7 @@ _LOOK_SECONDS = 1.0  # where it waits
 _MOMENT = 0.05
 _SYSTEM_SECONDS = 1.0
 """What ends the whole machine asks the run first, maybe, and its worker then."""
-_REFUSED = 2  # the engine's exit code for input that cannot be used
+_REFUSED, _ENDED_BY_HAND = 2, 130  # exit codes of the engine: input that cannot be used; an end that was asked for
 
 
 def work_off(queue: Queue, device: str, say: Say, interrupt: Interrupt) -> bool:
@@ -96,7 +96,7 @@ class _Worker:
             return
         self.say(f"[{entry.id}] {entry.name}: {run.id}")
         watch = _StopWatch(self.queue, entry, run)
-        options = ("--made", "--ranks", str(entry.ranks)) if entry.ranks > 1 else ("--made",)
+        options = ("--made", "--timed", "--ranks", str(entry.ranks)) if entry.ranks > 1 else ("--made",)
         try:
             ended = train(run, self.say, self.interrupt, look=watch.look, options=options, python=entry.python)
         except NoEngine as error:  # the next worker could not start it either
@@ -150,6 +150,8 @@ class _Worker:
             return "waiting", f"Stopped with the queue at step {record.step:,}; it goes on from there."
         if record.status == "stopped":
             return "stopped", record.reason or f"Stopped by hand at step {record.step:,}."
+        if ended.code == _ENDED_BY_HAND:
+            return "stopped", "Stopped by hand before it began."
         if record.status == "failed":
             return "failed", record.reason or words
         return "failed", f"Its process ended unexpectedly (exit code {ended.code}) after step {record.step:,}."

@@ -5,10 +5,12 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from subprocess import Popen
 
 import pytest
-from psutil import Process
+from psutil import Error, Process, process_iter, wait_procs
 
 from tests.training.ranks.conftest import Ranks, finish, start
 from tests.training.tiny import tiny
@@ -17,6 +19,7 @@ from training.engine.assemble import assemble
 from training.engine.runs.run import Hooks, start_run
 from training.engine.session import Session
 from training.laboratory.scaling import Scaling
+from training.queue.store import Queue
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
 
@@ -55,10 +58,7 @@ def test_a_long_run_begins_at_once_where_that_is_asked(ranks: Ranks) -> None:
 @pytest.mark.slow
 def test_who_stops_while_it_is_timed_has_no_run(ranks: Ranks) -> None:
     process = ranks.begin(2, *LONG)
-    deadline = time.monotonic() + 120
-    while not any("--made" in each.cmdline() for each in Process(process.pid).children()):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    await_it(lambda: any("--made" in each.cmdline() for each in Process(process.pid).children()))
     process.send_signal(signal.SIGINT)
     ended = finish(process)
     assert ended["code"] == 130, ended["said"]
@@ -97,3 +97,73 @@ def test_below_seventy_percent_it_is_a_warning(scaling: Scaling, level: str, wor
     assert (found.level, found.code) == (level, "machine.scaling")
     assert found.title.startswith("4 processes: ")
     assert words in found.title
+
+
+@pytest.mark.slow
+def test_a_long_run_of_the_queue_is_timed_first(ranks: Ranks, worker: Popen[str]) -> None:
+    (made,) = (ranks.workspace / "runs").iterdir()
+    await_timing(worker)
+    assert RunFolder(made).read_status().status == "created", "nothing of it has begun"
+    folder = ranks.await_step(3)
+    worker.send_signal(signal.SIGINT)
+    said = finish(worker)["said"]
+    assert folder == made
+    assert "Timing one process" in said
+    (found,) = [each for each in read_history(folder / "events.jsonl").findings if each.code == "machine.scaling"]
+    assert found.title.startswith("2 processes: ")
+    (attempt,) = read_history(folder / "events.jsonl").attempts
+    assert (attempt.step, attempt.checkpoint) == (0, None)
+    (entry,) = Queue(ranks.workspace).read().entries
+    assert (entry.state, entry.run) == ("waiting", folder.name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by_hand", [True, False])
+def test_a_run_of_the_queue_can_be_stopped_while_it_is_timed(ranks: Ranks, worker: Popen[str], by_hand: bool) -> None:
+    await_timing(worker)
+    if by_hand:
+        assert finish(start(ranks.command("queue", "stop", "1")))["code"] == 0
+    else:
+        worker.kill()
+        worker.communicate()
+        assert finish(start(ranks.command("queue", "pause")))["code"] == 0
+    commands = [each for each in process_iter() if str(ranks.workspace) in " ".join(command_of(each))]
+    wait_procs(commands, timeout=60)
+    assert not [each for each in commands if each.is_running()], "nobody goes on without its worker"
+    (entry,) = Queue(ranks.workspace).read().entries
+    assert entry.state == ("stopped" if by_hand else "at work")
+    assert not by_hand or entry.reason == "Stopped by hand before it began."
+    (folder,) = (ranks.workspace / "runs").iterdir()
+    assert RunFolder(folder).read_status().status == "created"
+
+
+@pytest.fixture
+def worker(ranks: Ranks) -> Iterator[Popen[str]]:
+    """A worker of the queue, once it has made the run."""
+    sets = [word for setting in LONG for word in ("--set", setting)]
+    added = finish(start(ranks.command("queue", "add", str(ranks.config), "--trust", "--ranks", "2", *sets)))
+    assert added["code"] == 0, added["said"]
+    with start(ranks.command("queue", "work")) as worker:
+        await_it(lambda: any((ranks.workspace / "runs").glob("*/status.json")))
+        yield worker
+        worker.kill()  # which its run follows
+
+
+def await_timing(worker: Popen[str]) -> None:
+    """Until its run's command has begun another run, which lies elsewhere."""
+    below = Process(worker.pid).children
+    await_it(lambda: any("/trainwright-" in "".join(command_of(each)[4:5]) for each in below(recursive=True)))
+
+
+def await_it(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 120
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def command_of(process: Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except Error:
+        return []

@@ -6,14 +6,20 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.training.commands import Captured, json_line, stopped_run
+from tests.training.tiny import tiny
 from tests.training.tracking.offline_file import read_offline_run
 from training.cli import main
+from training.engine.runs.run import Hooks, start_run
+from training.engine.session import Session
+from training.errors import InputError
+from training.events import Finding
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
 from training.runs.records.series import read_series
@@ -152,6 +158,20 @@ def test_a_tracker_asked_for_at_a_resume_waits_for_no_other_whose_server_is_away
     assert not track(folder, ["mlflow"], True, told.append, 0.0)
     assert told[-1] == "tensorboard: all is delivered."
     expect_all(folder)
+
+
+def test_a_run_that_is_refused_is_sent_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[object] = []
+    monkeypatch.setattr("training.tracking.sidecar.start_process", lambda *given: begun.append(given))
+
+    def refuse(_session: Session) -> Sequence[Finding]:
+        raise InputError("Not this one.")
+
+    with pytest.raises(InputError, match="Not this one"):
+        start_run(tiny(), tmp_path, Hooks(trackers=("tensorboard",), judge=refuse))
+    assert begun == []
+    start_run(tiny(), tmp_path, Hooks(trackers=("tensorboard",)))
+    assert len(begun) == 1
 
 
 @pytest.mark.slow

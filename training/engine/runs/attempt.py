@@ -128,6 +128,7 @@ def _begin(
     except Exception as error:
         logger.exception("The run could not begin")
         failed = describe_failure(error, 0, config, writer.phase, writer.saved, writer.hooks.ranks)
+        writer.begin_followers()
         writer.emit(failed)
         raise TrainingError(failed.reason, failed.advice, failed.fix) from error
 
@@ -163,6 +164,7 @@ def _prepare(writer: RunWriter, config: RunConfig, restore: Restore | None, sour
             with explain_disk_errors(folder.series_file):
                 lost = repair_records(folder, session.progress.step, session.data.steps_per_epoch)
             restore.findings.extend(lost)
+        writer.begin_followers()
         compile_session(session, report)
         _note_environment(writer, session, restore, source)
         if isinstance(restore, Resume) and restore.beyond is not None:

@@ -17,7 +17,7 @@ from training.engine.recovery.origin import refuse_other_teacher
 from training.engine.recovery.restore import Branch, FromStart, Resume, refuse_by_sheet, refuse_other_settings
 from training.engine.runs.attempt import run_attempt
 from training.engine.runs.hooks import Hooks
-from training.errors import CheckpointError, ConfigError, InputError
+from training.errors import CheckpointError, ConfigError, InputError, NotYetError, RunBusyError
 from training.events import Finding, inform, warn
 from training.runs.folder import RunFolder, claim, create_run, drop_refused, release
 from training.runs.records.forms import Manifest, Parent, StatusRecord
@@ -48,7 +48,7 @@ def train_made_run(folder: RunFolder, workspace: Path, hooks: Hooks | None = Non
     by ``start_run``, another goes on as by ``resume_run``.
 
     Raises InputError when it cannot be trained; one that never began is then removed (``drop_refused``), unless another process has it
-    (RunBusyError)."""
+    (RunBusyError), or it is to begin later (NotYetError)."""
     hooks = hooks or Hooks()
     config = config_here(folder)
     if folder.events_file.exists():
@@ -64,10 +64,15 @@ def train_made_run(folder: RunFolder, workspace: Path, hooks: Hooks | None = Non
             restore = _plan_branch(origin, verify(origin), config, hooks)
         elif ended is not None:
             restore = _begin_again(ended, diff(config_here(ended), config))
+        return run_attempt(folder, config, hooks, restore=restore, new=False)
+    except RunBusyError:
+        raise
+    except NotYetError:
+        folder.events_file.unlink(missing_ok=True)  # it has not begun
+        raise
     except InputError as error:
         drop_refused(folder, error)
         raise
-    return run_attempt(folder, config, hooks, restore=restore, new=True)
 
 
 @dataclass(frozen=True)

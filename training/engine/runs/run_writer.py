@@ -64,6 +64,7 @@ class RunWriter:
         self.changes: tuple[str, ...] = ()  # what the attempt does otherwise than the run's own configuration says
         self.muted: tuple[str, ...] = ()  # findings that nobody wants to hear of
         self.phase = ""  # what the engine is busy with, as it told last
+        self._is_followed = False
 
     def __enter__(self) -> Self:
         claim(self.folder.path)
@@ -199,9 +200,12 @@ class RunWriter:
         self.book.write(status="running", reason=None, advice=None, fix={})
         if self._recorder is not None:
             self._recorder.notice()
-            self._begin_followers()
 
-    def _begin_followers(self) -> None:
+    def begin_followers(self) -> None:
+        """Have the run sent to trackers and copied: it is one that stays."""
+        if self._recorder is None or self._is_followed:
+            return
+        self._is_followed = True
         try:
             start_sidecar(self.folder, self.hooks.trackers)
         except (InputError, OSError) as error:  # no run fails for want of an audience
