@@ -24,7 +24,7 @@ PLACE = f"{LIBRARY}/engines/cpu"
 _CPU_WHEELS = "TRAINWRIGHT_CPU_WHEELS"
 _BUNDLED = "an environment of its own, as its wheels were built and tested"
 _OVERRIDES = [
-    "embedded-library", "unstripped-binary-or-object", "custom-library-search-path", "binary-or-shlib-defines-rpath",
+    "embedded-library", "unstripped-binary-or-object", "custom-library-search-path",
     "shared-library-lacks-prerequisites", "library-not-linked-against-libc", "package-installs-python-bytecode",
     "package-installs-python-pycache-dir", "wrong-path-for-interpreter", "package-installs-nonbinary-perl-in-usr-lib-perl5",
     "arch-dependent-file-in-usr-share", "missing-dep-for-interpreter", "python3-script-but-no-python3-dep",

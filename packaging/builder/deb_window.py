@@ -17,7 +17,6 @@ _OVERRIDES = {
     "embedded-library *": f"{_BUNDLED}: libraries lie inside the wheels of NumPy, Pillow and PySide6",
     "unstripped-binary-or-object *": "those of wheels that patchelf has touched break when they are stripped",
     "custom-library-search-path *": "libraries of wheels find each other by $ORIGIN",
-    "binary-or-shlib-defines-rpath *": "libraries of wheels find each other by $ORIGIN",
     "package-installs-python-bytecode *": "the frozen program's own modules, for its own Python",
     "library-not-linked-against-libc *": "libraries of wheels that only pass data or symbols on",
 }

@@ -172,7 +172,8 @@ def open_display() -> Iterator[str]:
 
 
 def prepare(root: Root, release: str, uv: Path | None, wheels: Path | None) -> None:
-    """A system with Python, somebody new to it, and the sources."""
+    """A system with Python, somebody new to it, and the sources. What is bound into it is not: a package may have to write there."""
+    root = Root(root.path, [], {})
     if not (root.path / "bin").exists():
         root.make(f"debian:{release}")
     shutil.copyfile("/etc/resolv.conf", root.path / "etc/resolv.conf")
