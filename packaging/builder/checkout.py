@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
 
+HOMEPAGE = "https://github.com/trainwright/trainwright"
 CHECKOUT = Path(__file__).resolve().parents[2]
 BUILD = CHECKOUT / "build"
 """For what takes long to make and may be used again; ignored by git."""

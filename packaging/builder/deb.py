@@ -9,9 +9,8 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from builder.checkout import run, source_date, version
+from builder.checkout import HOMEPAGE, run, source_date, version
 
-_HOMEPAGE = "https://github.com/trainwright/trainwright"
 MAINTAINER = "The Trainwright developers <trainwright@users.noreply.github.com>"
 
 
@@ -38,7 +37,7 @@ def finish_package(root: Path, name: str, fields: Mapping[str, str], out: Path, 
         "Installed-Size": str(size),
         "Section": "science",
         "Priority": "optional",
-        "Homepage": _HOMEPAGE,
+        "Homepage": HOMEPAGE,
         **fields,
     }
     (control / "control").write_text("".join(f"{key}: {value}\n" for key, value in told.items()), encoding="utf-8")

@@ -8,7 +8,7 @@ import shutil
 import time
 from pathlib import Path
 
-from builder.checkout import load_module, source_date, version
+from builder.checkout import HOMEPAGE, load_module, source_date, version
 
 FILE_TYPES = ("application/x-trainwright-config",)
 LIBRARY = "usr/lib/trainwright"
@@ -34,7 +34,7 @@ def lay_out(tree: Path, window: Path, root: Path) -> None:
     told = (texts / "metainfo.xml").read_text(encoding="utf-8")
     _write(
         share / "metainfo" / f"{identity.APP_ID}.metainfo.xml",
-        told.replace("@VERSION@", version()).replace("@DATE@", today),
+        told.replace("@VERSION@", version()).replace("@DATE@", today).replace("@HOMEPAGE@", HOMEPAGE),
     )
     _copy(texts / "mime.xml", share / "mime" / "packages" / f"{identity.APP_ID}.xml")
     parser = whole_parser(tree)
