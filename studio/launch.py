@@ -29,6 +29,7 @@ from studio.window.application import StudioApplication, text_scale, theme_mode
 from studio.window.desktop import Desktop
 from studio.window.door import Door, bring_to_front
 from studio.window.main_window import MainWindow
+from training.runs.workspace import run_opened_by
 
 logger = logging.getLogger(__name__)
 
@@ -96,9 +97,11 @@ class Application(QObject):
         QTimer.singleShot(_AT_LEISURE, self, lambda: self.window.build_page("run"))
 
     def _open(self, name: str, start: bool) -> None:
-        """The folder of a run, a configuration's file or a preset; "" for none."""
+        """The folder of a run or its opener, a configuration's file or a preset; "" for none."""
         if name and os.path.isdir(name):  # noqa: PTH112 - which has no error where nobody may look
             self.context.open_run(Path(name).resolve())
+        elif name and (run := run_opened_by(Path(name).resolve())):
+            self.context.open_run(run)
         elif name:
             self.context.open_config(name, start)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from builder.checkout import HOMEPAGE, load_module, source_date, version
 
-FILE_TYPES = ("application/x-trainwright-config",)
+FILE_TYPES = ("application/x-trainwright-config", "application/x-trainwright-run")
 LIBRARY = "usr/lib/trainwright"
 
 

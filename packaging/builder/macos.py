@@ -32,7 +32,10 @@ def make_image(tree: Path, out: Path) -> list[Path]:
 
 def describe_app(app_id: str) -> dict[str, Any]:
     """What Info.plist says beside what PyInstaller puts there; window.spec reads it."""
-    kind = f"{app_id}.configuration"
+    kinds = {
+        f"{app_id}.configuration": ("Trainwright configuration", "trainwright.toml"),
+        f"{app_id}.run": ("Trainwright run", "trainwright"),
+    }
     return {
         "CFBundleIdentifier": app_id,
         "CFBundleName": "Trainwright",
@@ -48,17 +51,19 @@ def describe_app(app_id: str) -> dict[str, Any]:
         "UTExportedTypeDeclarations": [
             {
                 "UTTypeIdentifier": kind,
-                "UTTypeDescription": "Trainwright configuration",
+                "UTTypeDescription": title,
                 "UTTypeConformsTo": ["public.text"],
-                "UTTypeTagSpecification": {"public.filename-extension": ["trainwright.toml"]},
+                "UTTypeTagSpecification": {"public.filename-extension": [extension]},
             }
+            for kind, (title, extension) in kinds.items()
         ],
         "CFBundleDocumentTypes": [
             {
-                "CFBundleTypeName": "Trainwright configuration",
+                "CFBundleTypeName": title,
                 "CFBundleTypeRole": "Editor",
                 "LSHandlerRank": "Owner",
                 "LSItemContentTypes": [kind],
             }
+            for kind, (title, _extension) in kinds.items()
         ],
     }

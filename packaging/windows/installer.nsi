@@ -7,6 +7,7 @@ Unicode true
 
 !define PROGRAM "trainwright.exe"
 !define TYPE "Trainwright.Configuration"
+!define RUN "Trainwright.Run"
 !define CLASSES "Software\Classes"
 !define UNINSTALL "Software\Microsoft\Windows\CurrentVersion\Uninstall\${APP_ID}"
 !define APP_PATHS "Software\Microsoft\Windows\CurrentVersion\App Paths\${PROGRAM}"
@@ -71,6 +72,12 @@ Section "Trainwright"
   WriteRegStr HKCU "${CLASSES}\${TYPE}\shell\open\command" "" '"$INSTDIR\${PROGRAM}" "%1"'
   WriteRegStr HKCU "${CLASSES}\.toml\OpenWithProgids" "${TYPE}" ""
 
+  ; The file in each run's folder that shows the run.
+  WriteRegStr HKCU "${CLASSES}\${RUN}" "" "Trainwright run"
+  WriteRegStr HKCU "${CLASSES}\${RUN}\DefaultIcon" "" "$INSTDIR\${PROGRAM},0"
+  WriteRegStr HKCU "${CLASSES}\${RUN}\shell\open\command" "" '"$INSTDIR\${PROGRAM}" "%1"'
+  WriteRegStr HKCU "${CLASSES}\.trainwright" "" "${RUN}"
+
   WriteRegStr HKCU "${APP_PATHS}" "" "$INSTDIR\${PROGRAM}"
   WriteRegStr HKCU "${UNINSTALL}" "DisplayName" "Trainwright"
   WriteRegStr HKCU "${UNINSTALL}" "DisplayVersion" "${VERSION}"
@@ -93,6 +100,8 @@ Section "Uninstall"
   RMDir "$INSTDIR" ; only if nothing is left in it
   Delete "$SMPROGRAMS\Trainwright.lnk"
   DeleteRegKey HKCU "${CLASSES}\${TYPE}"
+  DeleteRegKey HKCU "${CLASSES}\${RUN}"
+  DeleteRegKey HKCU "${CLASSES}\.trainwright"
   DeleteRegValue HKCU "${CLASSES}\.toml\OpenWithProgids" "${TYPE}"
   DeleteRegKey HKCU "${APP_PATHS}"
   DeleteRegKey HKCU "${UNINSTALL}"

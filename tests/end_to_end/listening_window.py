@@ -25,8 +25,9 @@ def main() -> int:
 
         def tell(_request: Request) -> None:
             place = "minimized" if self.window.isMinimized() else "front"
-            draft = self.context.draft.config()
-            say(f"{place}, {draft.name if draft else ''}")
+            draft, run = self.context.draft.config(), self.context.shown.run.folder
+            name = run.id if run is not None and self.window.rail.current() == "run" else draft.name if draft else ""
+            say(f"{place}, {name}")
             self.window.showMinimized()
 
         self.door.asked.connect(tell)

@@ -15,6 +15,7 @@ import pytest
 
 from tests.training.tiny import tiny
 from training.config import save_config
+from training.runs.folder import create_run
 
 pytestmark = pytest.mark.slow
 
@@ -62,6 +63,9 @@ def test_a_second_start_hands_over_to_the_window_that_is_open(tmp_path: Path, mo
         assert read(window).startswith("front, ")
         hand_over("a b.toml")
         assert read(window) == "front, handed"
+        run = create_run(tmp_path / "elsewhere", tiny())
+        hand_over(str(run.opener_file))
+        assert read(window) == f"front, {run.id}"
         with started("--new-window") as another:
             assert read(another) == "open"
             end(another)

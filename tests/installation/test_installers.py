@@ -136,5 +136,8 @@ def test_what_macos_is_told_of_the_application_can_be_read_by_it(freeze: Any) ->
     assert bundle["name"] == "Trainwright.app"
     assert told["CFBundleIdentifier"] == bundle["bundle_identifier"] == identity.APP_ID
     assert told["CFBundleShortVersionString"] == __version__
-    (kind,) = told["UTExportedTypeDeclarations"]
-    assert told["CFBundleDocumentTypes"][0]["LSItemContentTypes"] == [kind["UTTypeIdentifier"]]
+    kinds = told["UTExportedTypeDeclarations"]
+    extensions = [each["UTTypeTagSpecification"]["public.filename-extension"] for each in kinds]
+    assert extensions == [["trainwright.toml"], ["trainwright"]]
+    opened = [each["LSItemContentTypes"] for each in told["CFBundleDocumentTypes"]]
+    assert opened == [[each["UTTypeIdentifier"]] for each in kinds]

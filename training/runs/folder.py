@@ -19,6 +19,7 @@ exclude.txt        the exclude list, as it was when the run began
 profile.json       where the time of its steps went, once somebody asked
 about.json         what a person says of it: name, star, tags, notes, archived
 evaluation.json    which class was taken for which at the best validation and the test
+open.trainwright   what a double click shows the run by
 boundary.bin       what a network answers over the plane of its two inputs, validation by validation
 labels/            runs that left a part of the training samples out each, and the suspicious labels found by them
 proofs/            what a finding's fix did in some steps from a checkpoint, beside the same steps without it
@@ -79,6 +80,9 @@ DAMAGED = "damaged"
 """The status of a run of which neither its status record nor its configuration can be read."""
 
 
+_OPENER = "A double click on this file shows the run beside it in Trainwright.\n"
+
+
 class _Entry:
     """A name inside a run folder, read as its path; what it holds stands above."""
 
@@ -112,6 +116,7 @@ class RunFolder:
     evaluation_file = _Entry("evaluation.json")
     boundary_file = _Entry("boundary.bin")
     about_file = _Entry("about.json")
+    opener_file = _Entry("open.trainwright")
     code_file = _Entry("network.py")
     dataset_code_file = _Entry("dataset.py")
     loss_code_file = _Entry("loss.py")
@@ -277,6 +282,7 @@ def create_run(
         try:
             prepare(folder)
             write_first(folder, config, parent)
+            folder.opener_file.write_text(_OPENER, encoding="utf-8")
             sync_folder(runs)  # or a power cut takes the run's name away, and with it all its checkpoints
         except BaseException:
             shutil.rmtree(folder.path, ignore_errors=True)

@@ -19,6 +19,7 @@ _APPENDED: Final = _SERIES | {"events.jsonl", "boundary.bin", "log.txt"}
 FILES: Final = _APPENDED | {
     "config.toml", "status.json", "environment.json", "packages.json", "data.json", "commands.jsonl", "splits.safetensors", "owner.json",
     "labels.json", "places.json", "network.py", "dataset.py", "loss.py", "exclude.txt", "profile.json", "evaluation.json", "about.json",
+    "open.trainwright",
 }  # fmt: skip
 
 

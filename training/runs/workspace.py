@@ -82,6 +82,11 @@ def _is_run(path: Path) -> bool:
     return any((path / name).is_file() for name in ("config.toml", "status.json"))
 
 
+def run_opened_by(file: Path) -> Path | None:
+    """The folder of the run that a double click on ``file`` in it shows; None for any other file."""
+    return file.parent if file == RunFolder(file.parent).opener_file and file.is_file() else None
+
+
 def _read_creation(path: str) -> int | None:
     """When the run in ``path`` was made; None when there is none. By system calls: there may be ten thousand."""
     with suppress(OSError):

@@ -17,6 +17,8 @@ from training.catalog import DATASETS
 from training.config.rules.mask_layout import ROLES, find_layout, layout_settings
 from training.embedded_config import is_report
 from training.errors import InputError
+from training.runs.folder import RunFolder
+from training.runs.workspace import run_opened_by
 from training.system.untrusted import escape_unprintable
 
 IMAGE_SUFFIXES = frozenset([".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"])
@@ -47,12 +49,16 @@ def recognize(path: Path) -> Dropped:
     name = escape_unprintable(path.name, _LONGEST)
     if _is_configuration(path):
         return Dropped(f"Open {name}", "Its settings take the place of those in the forms.")
+    if (run := _find_run(path)) is not None:
+        return Dropped(
+            f"Open the run {escape_unprintable(run.name, _LONGEST)}", "Its curves and checkpoints are shown."
+        )
     found = dataset_at(path)
     if found is None:
         return Dropped(
             f"{name} holds no dataset this program knows.",
             "Drop a folder with one subfolder of images for each class, one with images and masks, a folder of MNIST files, "
-            "a table (CSV or Parquet), an archive of arrays (.npz), a text, a TOML file, or the report of a run.",
+            "a table (CSV or Parquet), an archive of arrays (.npz), a text, a TOML file, a run's folder, or the report of a run.",
             usable=False,
         )
     kind, place = found
@@ -82,10 +88,13 @@ def open_dropped(
     context: AppContext, path: Path, take: Callable[[str, Path, Mapping[str, str | None]], object]
 ) -> None:
     """A TOML file becomes the draft; of a folder or file of data ``take`` is told the kind, the place and other settings; the page with the
-    forms is shown. Says so when it is neither."""
+    forms is shown. A run is opened. Says so when it is nothing of that."""
     if _is_configuration(path):
         if context.open_config(str(path)):
             context.show_page("setup")
+        return
+    if (run := _find_run(path)) is not None:
+        context.open_run(run)
         return
 
     def handle_result(found: Dropped) -> None:
@@ -104,6 +113,11 @@ def open_dropped(
 
 def _is_configuration(path: Path) -> bool:
     return (path.suffix.lower() == ".toml" or is_report(path)) and path.is_file()
+
+
+def _find_run(path: Path) -> Path | None:
+    """The folder of the run that ``path`` is, or opens; None for anything else."""
+    return path if RunFolder(path).status_file.is_file() else run_opened_by(path)
 
 
 def dataset_at(path: Path) -> tuple[str, Path] | None:

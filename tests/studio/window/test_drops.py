@@ -13,6 +13,8 @@ from pytestqt.qtbot import QtBot
 from studio.state.context import AppContext
 from tests.cases import first_of
 from tests.studio.window_driver import carry, drag, let_go, open_window, overlay
+from tests.training.tiny import tiny
+from training.runs.folder import create_run
 
 
 @pytest.fixture
@@ -60,6 +62,18 @@ def test_a_configuration_over_the_runs_is_opened_in_the_setup(
     let_go(overlay(window), data)
     qtbot.waitUntil(lambda: context.draft.value("name") == "lab")
     assert window.rail.current() == "setup"
+
+
+@pytest.mark.parametrize("by", ["folder", "opener"])
+def test_a_run_is_shown(qtbot: QtBot, context: AppContext, tmp_path: Path, by: str) -> None:
+    window = open_window(qtbot, context, "setup")
+    run = create_run(tmp_path, tiny())
+    data = carry(run.path if by == "folder" else run.opener_file)
+    drag(window, data)
+    qtbot.waitUntil(lambda: overlay(window).message() == f"Open the run {run.id}")
+    let_go(overlay(window), data)
+    qtbot.waitUntil(lambda: context.shown.run.folder == run)
+    assert window.rail.current() == "run"
 
 
 def test_what_cannot_be_used_is_refused_in_words_before_and_after(
