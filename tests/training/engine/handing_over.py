@@ -13,6 +13,7 @@ import torch
 from training.checkpoints import load_state
 from training.engine.runs.run import Hooks
 from training.events import Event, Finding
+from training.findings.machine import LOW
 from training.runs.folder import RunFolder
 from training.runs.records.forms import StatusRecord
 from training.runs.records.manifest import MANIFEST, STATE, WEIGHTS, digest, read_manifest, seal
@@ -39,7 +40,8 @@ def listening(said: list[Event]) -> Hooks:
 
 
 def findings(said: list[Event]) -> list[Finding]:
-    return [event for event in said if isinstance(event, Finding)]
+    """All but that the memory of this machine is full just now, by whatever else works on it."""
+    return [event for event in said if isinstance(event, Finding) and event.code != LOW.code]
 
 
 def weights(record: StatusRecord) -> str:
