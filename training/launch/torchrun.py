@@ -29,13 +29,19 @@ PLACE = "TRAINWRIGHT_RANKS"
 SUPERVISOR = "TRAINWRIGHT_SUPERVISOR"
 """The variable that names the process that supervises."""
 _CODE, _PROCESS, _RUN, _FAILED = "code", "process", "run", "failed.json"
-_PARENT_SECONDS = 0.5
+PARENT_SECONDS = 0.5
+"""Between two looks whether the process is there that started this one."""
 _NOTHING: Mapping[str, str] = {}
 
 
 def world_size() -> int:
     """How many processes torchrun started beside this one, with it; 1 where none did."""
     return int(os.environ.get("WORLD_SIZE", "1")) if is_started() else 1
+
+
+def supervised_size() -> int:
+    """The same where ``run_in_ranks`` had them started, so that a person does so, too, by ``--ranks``; else 1."""
+    return world_size() if PLACE in os.environ else 1
 
 
 def is_started() -> bool:
@@ -71,7 +77,7 @@ def run_in_ranks(words: Sequence[str], count: int, told: Mapping[str, str] = _NO
         while (process := _read(place / _PROCESS)) and birth(
             int(process)
         ):  # torch's launcher was killed, the run was not yet
-            time.sleep(_PARENT_SECONDS)
+            time.sleep(PARENT_SECONDS)
         code = _read(place / _CODE)
         if code:
             return int(code)
@@ -120,7 +126,7 @@ def call_when_orphaned(call: Callable[[], object], parent: int | None = None) ->
 
     def watch() -> None:
         while os.getppid() == parent:
-            time.sleep(_PARENT_SECONDS)
+            time.sleep(PARENT_SECONDS)
         call()
 
     threading.Thread(target=watch, name="watch parent", daemon=True).start()
