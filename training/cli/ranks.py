@@ -66,6 +66,9 @@ def _take_part(arguments: argparse.Namespace, train: Train) -> int:
     except TrainingError as error:  # told here, or who supervises takes this process for one that was killed
         say(str(error))
         return torchrun.end_with(error.exit_code)
+    except KeyboardInterrupt:
+        torchrun.end_with(130)
+        raise
     finally:
         ranks.leave()
 

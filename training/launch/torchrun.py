@@ -72,7 +72,8 @@ def run_in_ranks(words: Sequence[str], count: int, told: Mapping[str, str] = _NO
             SUPERVISOR: str(os.getpid()),
         }
         agent = subprocess.Popen(command, env=environment, start_new_session=True)
-        _forward_signals(agent, place)
+        ended_early = threading.Event()
+        _forward_signals(agent, place, ended_early)
         agent.wait()
         while (process := _read(place / _PROCESS)) and birth(
             int(process)
@@ -81,6 +82,9 @@ def run_in_ranks(words: Sequence[str], count: int, told: Mapping[str, str] = _NO
         code = _read(place / _CODE)
         if code:
             return int(code)
+        if ended_early.is_set():
+            say("Stopped before the run began.")
+            return 130
         _say_lost(place, count)
         return 1
 
@@ -132,11 +136,13 @@ def call_when_orphaned(call: Callable[[], object], parent: int | None = None) ->
     threading.Thread(target=watch, name="watch parent", daemon=True).start()
 
 
-def _forward_signals(agent: subprocess.Popen[bytes], place: Path) -> None:
-    """What this process is told goes to the one that trains, which knows what to do; before there is one, all ends."""
+def _forward_signals(agent: subprocess.Popen[bytes], place: Path, ended_early: threading.Event) -> None:
+    """What this process is told goes to the one that trains, which knows what to do; before there is one, all ends, ``ended_early``."""
 
     def forward(number: int, _frame: Any) -> None:
         process = _read(place / _PROCESS)
+        if not process:
+            ended_early.set()
         try:
             os.kill(int(process) if process else agent.pid, number)
         except ProcessLookupError:

@@ -139,6 +139,22 @@ def test_whoever_is_killed_leaves_no_process_and_a_run_that_goes_on(ranks: Ranks
 
 
 @pytest.mark.slow
+def test_who_stops_while_the_processes_start_has_no_run_and_no_process(ranks: Ranks) -> None:
+    process = ranks.begin(2)
+    command = psutil.Process(process.pid)
+    while not (started := command.children(recursive=True)):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    record = finish(process)
+    assert record["code"] == 130, record["said"]
+    assert "Stopped before the run began." in record["said"]
+    assert "signal" not in record["said"]
+    _, alive = psutil.wait_procs(started, timeout=40)
+    assert not alive
+    assert not list((ranks.workspace / "runs").glob("*"))
+
+
+@pytest.mark.slow
 def test_requests_are_carried_out_by_all_at_the_same_step(ranks: Ranks) -> None:
     process = ranks.begin(2, "model.arguments.pause=0.01", "loop.max_steps=400", "checkpoints.every_steps=1000")
     folder = ranks.await_step(3)
