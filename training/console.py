@@ -30,6 +30,7 @@ from training.events import (
     RateDropped,
     Validated,
 )
+from training.launch.torchrun import supervised_size
 from training.live_line import LiveLine, Part
 from training.runs.folder import DAMAGED, RunFolder
 from training.runs.records.about import About, name_of
@@ -278,8 +279,10 @@ def _length(started: AttemptStarted) -> str:
 
 
 def resume_command(folder: Any, fix: Mapping[str, JsonValue]) -> str:
-    """What to type to go on with the run in ``folder``, with the settings of ``fix`` changed."""
-    return " ".join(["python -m training resume", shlex.quote(str(folder)), *_options_of(fix)])
+    """What to type to go on with the run in ``folder``, in as many processes, with the settings of ``fix`` changed."""
+    count = supervised_size()
+    ranks = [f"--ranks {count}"] if count > 1 else []
+    return " ".join(["python -m training resume", shlex.quote(str(folder)), *ranks, *_options_of(fix)])
 
 
 def _options_of(fix: Mapping[str, JsonValue]) -> list[str]:

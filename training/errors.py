@@ -82,6 +82,16 @@ def join_sentences(sentences: Sequence[str]) -> str:
     return "; ".join([*(each.removesuffix(".") for each in sentences[:-1]), *sentences[-1:]])
 
 
+def end_sentence(text: str) -> str:
+    """``text`` with a full stop, where it ends without a mark: others may follow."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def describe_error(error: BaseException) -> str:
+    """The error as Python tells it, as a sentence that others may follow."""
+    return end_sentence(" ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":"))  # many say nothing more
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing wrong with a configuration: ``path`` is the dotted field ("optimizer.lr"), "" when it is the whole. ``fix``

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
+import time
 from collections.abc import Callable
 from typing import Any
 
 from training.cli.probe import run_timed
 from training.config import RunConfig
-from training.control import Control
-from training.errors import InputError
+from training.control import LEFT_ALONE, TERM_REASON, Control
+from training.errors import InputError, TrainingError
 from training.launch import torchrun
 from training.launch.share import refuse_here, refuse_other_count, with_slots
 from training.runs.folder import RunFolder
@@ -50,7 +52,7 @@ def _take_part(arguments: argparse.Namespace, train: Train) -> int:
     if not torchrun.rank():
         torchrun.tell_process()
     ranks = JoinedRanks()
-    torchrun.call_when_orphaned(lambda: signal.raise_signal(signal.SIGTERM))
+    torchrun.call_when_orphaned(lambda: _end_alone(ranks.rank))
     try:
         if ranks.rank:
             control = Control()
@@ -61,11 +63,22 @@ def _take_part(arguments: argparse.Namespace, train: Train) -> int:
             return 0
         with ranks.failures_told():
             return torchrun.end_with(train(arguments, ranks))
-    except InputError as error:
+    except TrainingError as error:  # told here, or who supervises takes this process for one that was killed
         say(str(error))
         return torchrun.end_with(error.exit_code)
+    except KeyboardInterrupt:
+        torchrun.end_with(130)
+        raise
     finally:
         ranks.leave()
+
+
+def _end_alone(rank: int) -> None:
+    """Stop the run: torch's launcher is gone. The others let the first one say why."""
+    if rank:
+        time.sleep(2 * torchrun.PARENT_SECONDS)
+    os.environ[TERM_REASON] = LEFT_ALONE
+    signal.raise_signal(signal.SIGTERM)
 
 
 def count_processes(asked: int | str) -> int:

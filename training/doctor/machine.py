@@ -10,9 +10,8 @@ import torch
 from training.engine.gpu_search import describe_absence, find_obstacle
 from training.engine.machine import SHM, find_small_shared_memory, gpu_build, shared_memory
 from training.engine.runs.environment import describe_machine
-from training.engine.runs.outcome import describe_error
 from training.environment import Environment
-from training.errors import format_bytes, pluralize
+from training.errors import describe_error, format_bytes, pluralize
 from training.events import Finding
 from training.findings.machine import GPU, SHARED_MEMORY, TORCH
 from training.system.gpus import look_for_nvidia

@@ -22,9 +22,9 @@ from training.doctor.run_time import WARM, measure_run_time
 from training.doctor.samples import sample_findings
 from training.doctor.split import duplicate_findings
 from training.engine.assemble import assemble
-from training.engine.runs.outcome import describe_error, explain
+from training.engine.runs.outcome import explain
 from training.engine.session import Session
-from training.errors import ConfigError, LabelRangeError, NonFiniteError, TooLargeError, TrainingError
+from training.errors import ConfigError, LabelRangeError, NonFiniteError, TooLargeError, TrainingError, describe_error
 from training.events import Finding
 from training.findings import without_idle_fix, without_muted
 from training.findings.data import NONFINITE

@@ -29,13 +29,19 @@ PLACE = "TRAINWRIGHT_RANKS"
 SUPERVISOR = "TRAINWRIGHT_SUPERVISOR"
 """The variable that names the process that supervises."""
 _CODE, _PROCESS, _RUN, _FAILED = "code", "process", "run", "failed.json"
-_PARENT_SECONDS = 0.5
+PARENT_SECONDS = 0.5
+"""Between two looks whether the process is there that started this one."""
 _NOTHING: Mapping[str, str] = {}
 
 
 def world_size() -> int:
     """How many processes torchrun started beside this one, with it; 1 where none did."""
     return int(os.environ.get("WORLD_SIZE", "1")) if is_started() else 1
+
+
+def supervised_size() -> int:
+    """The same where ``run_in_ranks`` had them started, so that a person does so, too, by ``--ranks``; else 1."""
+    return world_size() if PLACE in os.environ else 1
 
 
 def is_started() -> bool:
@@ -66,15 +72,19 @@ def run_in_ranks(words: Sequence[str], count: int, told: Mapping[str, str] = _NO
             SUPERVISOR: str(os.getpid()),
         }
         agent = subprocess.Popen(command, env=environment, start_new_session=True)
-        _forward_signals(agent, place)
+        ended_early = threading.Event()
+        _forward_signals(agent, place, ended_early)
         agent.wait()
         while (process := _read(place / _PROCESS)) and birth(
             int(process)
         ):  # torch's launcher was killed, the run was not yet
-            time.sleep(_PARENT_SECONDS)
+            time.sleep(PARENT_SECONDS)
         code = _read(place / _CODE)
         if code:
             return int(code)
+        if ended_early.is_set():
+            say("Stopped before the run began.")
+            return 130
         _say_lost(place, count)
         return 1
 
@@ -120,17 +130,19 @@ def call_when_orphaned(call: Callable[[], object], parent: int | None = None) ->
 
     def watch() -> None:
         while os.getppid() == parent:
-            time.sleep(_PARENT_SECONDS)
+            time.sleep(PARENT_SECONDS)
         call()
 
     threading.Thread(target=watch, name="watch parent", daemon=True).start()
 
 
-def _forward_signals(agent: subprocess.Popen[bytes], place: Path) -> None:
-    """What this process is told goes to the one that trains, which knows what to do; before there is one, all ends."""
+def _forward_signals(agent: subprocess.Popen[bytes], place: Path, ended_early: threading.Event) -> None:
+    """What this process is told goes to the one that trains, which knows what to do; before there is one, all ends, ``ended_early``."""
 
     def forward(number: int, _frame: Any) -> None:
         process = _read(place / _PROCESS)
+        if not process:
+            ended_early.set()
         try:
             os.kill(int(process) if process else agent.pid, number)
         except ProcessLookupError:

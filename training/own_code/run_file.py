@@ -13,7 +13,7 @@ from typing import Any
 
 from training.config.rules.signature import Signature, read_signature, signature_of
 from training.config.sections.own_file import OwnFile, argument_problems, explain_distrust
-from training.errors import ConfigError, InputError, Problem
+from training.errors import ConfigError, InputError, Problem, describe_error
 from training.own_code.torch_modes import preserve_modes
 from training.runs.kept_files import find_trusted
 from training.system.untrusted import escape_unprintable
@@ -105,3 +105,10 @@ def place_of(error: BaseException) -> tuple[str, int] | None:
         if is_own(str(frame.f_globals.get("__name__", ""))):
             return frame.f_code.co_filename, line
     return None
+
+
+def describe_placed(error: BaseException) -> str:
+    """What Python tells of ``error``, behind file and line where it came from a person's file."""
+    place = place_of(error)
+    told = describe_error(error)
+    return f"{place[0]}, line {place[1]}: {told}" if place else told

@@ -13,8 +13,8 @@ import numpy as np
 import psutil
 import pytest
 
-from tests.training.ranks.conftest import Ranks, digest, find_processes, finish, start
-from training.control import Command, send
+from tests.training.ranks.conftest import NETWORK, Ranks, digest, find_processes, finish, start
+from training.control import LEFT_ALONE, Command, send
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
 from training.runs.records.ranks import rank_folder, read_ranks
@@ -132,8 +132,26 @@ def test_whoever_is_killed_leaves_no_process_and_a_run_that_goes_on(ranks: Ranks
     if victim == "1":
         assert "Rank 1 of 2" in str(record.reason)
         assert "ended without a word" in str(record.reason)
+    if victim == "agent":
+        assert record.reason == LEFT_ALONE
     assert ranks.resume(folder, 2)["code"] == 0
     assert len(read_series(folder / "series.bin")) == 50
+
+
+@pytest.mark.slow
+def test_who_stops_while_the_processes_start_has_no_run_and_no_process(ranks: Ranks) -> None:
+    process = ranks.begin(2)
+    command = psutil.Process(process.pid)
+    while not (started := command.children(recursive=True)):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    record = finish(process)
+    assert record["code"] == 130, record["said"]
+    assert "Stopped before the run began." in record["said"]
+    assert "signal" not in record["said"]
+    _, alive = psutil.wait_procs(started, timeout=40)
+    assert not alive
+    assert not list((ranks.workspace / "runs").glob("*"))
 
 
 @pytest.mark.slow
@@ -156,6 +174,7 @@ def test_requests_are_carried_out_by_all_at_the_same_step(ranks: Ranks) -> None:
     record = finish(process)
     assert (record["code"], record["status"]) == (130, "stopped"), record["said"]
     assert record["last_checkpoint"].endswith(f"{record['step']:08d}")
+    assert f"Go on with: python -m training resume {folder} --ranks 2" in record["said"]
     assert len(read_series(rank_folder(folder, 1) / "series.bin")) == record["step"]
 
 
@@ -176,9 +195,17 @@ def test_memory_that_runs_out_on_one_rank_makes_all_batches_smaller(ranks: Ranks
 def test_the_first_failing_rank_is_told_in_one_sentence(ranks: Ranks) -> None:
     record = ranks.run(2, "model.arguments.fault=error")
     assert record["code"] == 1
-    assert record["reason"].startswith("Rank 1 of 2 failed: ")
-    assert "there is no such share" in record["reason"]
+    assert record["reason"].startswith(f"Rank 1 of 2 failed: {NETWORK}, line ")
+    assert record["reason"].endswith(": ZeroDivisionError: there is no such share.")
     assert "Traceback" not in record["said"]
+
+
+@pytest.mark.slow
+def test_a_rank_that_fails_before_the_first_step_is_told_once(ranks: Ranks) -> None:
+    record = ranks.run(2, "model.arguments.fault=build")
+    assert record["code"] == 1
+    assert record["said"].count("there is no such layer") == 1, record["said"]
+    assert "cut off" not in record["said"]
 
 
 def test_so_many_processes_as_cannot_share_the_slots_are_refused(ranks: Ranks) -> None:

@@ -18,8 +18,7 @@ from training.launch.torchrun import PLACE, SUPERVISOR, call_when_orphaned, find
 
 def main(words: Sequence[str]) -> int:
     """Start the processes and wait for them. Where the process that supervises this is gone, the run is stopped and kept."""
-    for name in ("torch.distributed.elastic", "torch.distributed.run"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    logging.disable(logging.ERROR)  # some of torch's loggers have a level of their own
     supervisor = int(os.environ[SUPERVISOR])
     call_when_orphaned(lambda: os.kill(find_process() or os.getpid(), signal.SIGTERM), supervisor)
     try:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
-from training.control import SYSTEM_ENDS, Control
+from training.control import SYSTEM_ENDS, TERM_REASON, Control
 from training.engine.ranks.group import Ranks
 from training.errors import TrainingError
 
@@ -50,7 +51,8 @@ class RankControl(Control):
         self.save, self.validate = self.save or save, self.validate or validate
         self.discard, self.fault = discard, heard.fault
         if stop:
-            self.request_stop(heard.reason if heard.stop else SYSTEM_ENDS)  # else another rank was told to end
+            # Else another rank was told to end.
+            self.request_stop(heard.reason if heard.stop else os.environ.get(TERM_REASON) or SYSTEM_ENDS)
         elif paused:
             self.paused.set()
         else:

@@ -16,7 +16,8 @@ from torch import Tensor
 
 from training.control import StopRequested
 from training.engine.ranks.keepalive import keep_alive
-from training.errors import InputError, TrainingError, pluralize
+from training.errors import InputError, TrainingError, end_sentence, pluralize
+from training.own_code.run_file import describe_placed
 from training.system.process import birth, machine
 
 Value = TypeVar("Value")
@@ -219,7 +220,7 @@ class JoinedRanks(Ranks):
     def tell_failure(self, error: BaseException) -> None:
         if isinstance(error, RankLost):
             return
-        text = error.message if isinstance(error, TrainingError) else f"{type(error).__name__}: {error}"
+        text = error.message if isinstance(error, TrainingError) else describe_placed(error)
         text = "it was asked to stop" if isinstance(error, StopRequested | KeyboardInterrupt) else text
         with suppress(RuntimeError):  # the store is gone, and with it all who would read it
             self._store.set(self._key(f"failed {self.rank}"), " ".join(text.split()))
@@ -288,7 +289,8 @@ class JoinedRanks(Ranks):
         for rank in self._others:
             if self._store.check([self._key(f"failed {rank}")]):
                 reason = self._store.get(self._key(f"failed {rank}")).decode()
-                raise RankLost(f"Rank {rank} of {self.count} failed: {reason}", "Resume once that is mended.")
+                told = end_sentence(f"Rank {rank} of {self.count} failed: {reason}")
+                raise RankLost(told, "Resume once that is mended.")
         for rank in self._others:
             if not self._store.check([self._key(f"process {rank}")]):
                 continue

@@ -8,9 +8,9 @@ from training.config import RunConfig
 from training.engine.device import ran_out_of_memory
 from training.engine.ranks.group import ALONE, Ranks
 from training.engine.recovery.memory import explain_shortage
-from training.errors import TrainingError
+from training.errors import TrainingError, describe_error
 from training.events import Failed
-from training.own_code.run_file import place_of
+from training.own_code.run_file import describe_placed, place_of
 
 
 def describe_failure(
@@ -33,14 +33,6 @@ def explain(error: Exception, config: RunConfig, phase: str, ranks: Ranks = ALON
         return explain_shortage(error, phase, config, ranks)
     if isinstance(error, TrainingError):
         return error
-    place = place_of(error)  # in a network of the person's own, or a teacher's
-    if place is None:
+    if place_of(error) is None:  # not in a network of the person's own, or a teacher's
         return None
-    reason = f"{place[0]}, line {place[1]}: {describe_error(error)}"
-    return TrainingError(reason, "Correct the file, and start a new run with it.")
-
-
-def describe_error(error: Exception) -> str:
-    """The error as Python tells it, as a sentence that others may follow."""
-    text = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")  # many say nothing more
-    return text if text.endswith((".", "!", "?")) else f"{text}."
+    return TrainingError(describe_placed(error), "Correct the file, and start a new run with it.")
