@@ -53,7 +53,7 @@ def _is_command(word: str) -> bool:
     """Whether it is one of the command line's, which knows them and tells of a misspelled one; the window is given files and folders."""
     if word.startswith("-") or ":" in word or Path(word).name != word or Path(word).suffix:
         return False
-    return not Path(word).is_file() or word in importlib.import_module("training.cli").commands()
+    return not _can_be_opened(word) or word in importlib.import_module("training.cli").commands()
 
 
 def _can_be_opened(name: str) -> bool:

@@ -91,6 +91,7 @@ def man_page(parser: argparse.ArgumentParser, date: str) -> str:
         ".SH ENVIRONMENT",
         ".TP", r"\fBTRAINWRIGHT_WORKSPACE\fR", "Where runs live.",
         ".TP", r"\fBTRAINWRIGHT_ENGINE\fR", "The Python that trains, where none is chosen in Preferences.",
+        ".TP", r"\fBTRAINWRIGHT_PORTABLE\fR", "A folder that holds runs, settings, engines and caches, in place of the system's folders.",
         ".SH EXIT STATUS",
         "0: done. 130: stopped on request, and can be resumed. 2: a wrong word, file or setting. 1: failed.",
     ]  # fmt: skip

@@ -15,12 +15,13 @@ from studio.state.context import AppContext
 from training.engines.answer import Answer
 from training.engines.change import add_engine, remove_engine
 from training.engines.install import Installed, Unfinished, discard, install, list_unfinished
-from training.engines.of_runs import find_dependents, require_rest
+from training.engines.of_runs import require_rest
 from training.engines.overview import Engine, find_interpreter, look_at, look_at_engines
 from training.engines.request import Canceled, Progress, Request
 from training.engines.search import Found, identify
 from training.engines.trial import judge_engine, try_and_keep
 from training.errors import InputError
+from training.queue.of_engines import Dependents, name_dependents
 from training.system.interpreter import own_interpreter
 
 logger = logging.getLogger(__name__)
@@ -98,10 +99,9 @@ class Engines(QObject):
         """Delete what there is of an unfinished one."""
         self._change(partial(discard, name))
 
-    def find_dependents(self, engine: Engine, handle_names: Callable[[list[str]], object]) -> None:
-        """Tell which unfinished runs were computed by it."""
-        work = partial(_name_dependents, engine.found, self._workspace)
-        self._looker.submit(work, handle_names, self._on_failed)
+    def find_dependents(self, engine: Engine, handle_them: Callable[[Dependents], object]) -> None:
+        """Tell which runs need it."""
+        self._looker.submit(partial(name_dependents, engine.found, self._workspace), handle_them, self._on_failed)
 
     def install(self, request: Request) -> None:
         """Begin an installation, or go on with one; one at a time."""
@@ -185,10 +185,6 @@ def _look() -> tuple[list[Engine], list[Unfinished]]:
 def _remove(found: Found, workspace: Path) -> None:
     require_rest(found, workspace)
     remove_engine(found)
-
-
-def _name_dependents(found: Found, workspace: Path) -> list[str]:
-    return [run.id for run in find_dependents(found, workspace)]
 
 
 def _make_missing(python: str) -> Engine:

@@ -15,6 +15,7 @@ from studio.widgets import STRETCH, Card, ElidedLabel, PathEdit, StatusPill, but
 from studio.window.engine_install import InstallCard
 from training.engines.overview import Engine, explain_origin
 from training.errors import list_first, pluralize
+from training.queue.of_engines import Dependents
 
 _MOST_NAMED = 3
 _TONES: dict[str, tuple[str, Tone]] = {
@@ -70,19 +71,22 @@ class EngineRow(QWidget):
     def _on_remove(self) -> None:
         engines_of(self._context).find_dependents(self.engine, self._ask_and_remove)
 
-    def _ask_and_remove(self, runs: list[str]) -> None:
+    def _ask_and_remove(self, needed: Dependents) -> None:
         engine = self.engine
         text = (
             f"Its folder is deleted: {engine.python}. It would have to be downloaded again."
             if engine.is_ours
             else "It is not listed any more; nothing of it is deleted."
         )
-        if runs:
-            count = pluralize(len(runs), "unfinished run")
+        if needed.unfinished:
+            count = pluralize(len(needed.unfinished), "unfinished run")
             text += (
-                f"\n\nIt computed {count}: {list_first(runs[:_MOST_NAMED], len(runs))}. Another engine can go on with them, "
+                f"\n\nIt computed {count}: {list_first(needed.unfinished[:_MOST_NAMED], len(needed.unfinished))}. Another engine can go on with them, "
                 "but may differ in the last bits."
             )
+        if needed.waiting:
+            count = pluralize(len(needed.waiting), "run")
+            text += f"\n\nThe queue has {count} for it: {list_first(needed.waiting[:_MOST_NAMED], len(needed.waiting))}. Without it they are passed over."
         if engines_of(self._context).is_chosen(engine):
             text += "\n\nIt is in use: the next run needs another one."
         if ask(self, f"Remove the engine {engine.found.name}?", text, (Choice("remove", "Remove", "danger"),)):

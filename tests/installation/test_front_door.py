@@ -124,12 +124,16 @@ def test_the_window_gets_the_config_and_the_wish_to_start(tmp_path: Path, window
     assert window.argv == [str(config), "--start"]
 
 
-def test_a_file_without_a_suffix_is_opened_unless_it_is_called_like_a_command(
+def test_a_file_without_a_suffix_and_a_run_are_opened_unless_they_are_called_like_a_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: Called, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("myconfig", "generate"):
         Path(name).touch()
+    Path("20260101-shapes").mkdir()
+    Path("20260101-shapes", "config.toml").touch()
+    assert front_door.main(["20260101-shapes"]) == 0
+    assert window.argv == ["20260101-shapes"]
     assert front_door.main(["myconfig", "--start"]) == 0
     assert window.argv == ["myconfig", "--start"]
     window.argv = None

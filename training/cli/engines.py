@@ -10,7 +10,7 @@ from training.engines.change import add_engine as remember_engine
 from training.engines.change import remove_engine as take_out
 from training.engines.install import Unfinished, discard, install, list_unfinished, refuse
 from training.engines.kinds import estimate_size, look_at_this_machine
-from training.engines.of_runs import find_dependents, require_rest
+from training.engines.of_runs import require_rest
 from training.engines.overview import (
     STATES,
     Engine,
@@ -26,6 +26,7 @@ from training.engines.trial import try_and_keep
 from training.errors import InputError, list_first
 from training.laboratory.child import Interrupt, count_signals
 from training.live_line import LiveLine, Part
+from training.queue.of_engines import name_dependents
 from training.streams import print_json, say, write_out
 from training.system.untrusted import escape_unprintable
 
@@ -78,13 +79,19 @@ def remove_engine(arguments: argparse.Namespace) -> int:
     else:
         found = find_engine(arguments.engine)
         require_rest(found, workspace_of(arguments))
-        runs = [run.id for run in find_dependents(found, workspace_of(arguments))]
-        if runs and not arguments.yes:
-            raise InputError(
-                f"Unfinished runs were computed by {found.name}: {list_first(runs, _MOST_NAMED)}; they can be resumed by another "
-                "engine, but may differ in the last bits.",
-                "Remove it all the same with --yes.",
+        needed = name_dependents(found, workspace_of(arguments))
+        words = []
+        if needed.unfinished:
+            words.append(
+                f"Unfinished runs were computed by {found.name}: {list_first(needed.unfinished[:_MOST_NAMED], len(needed.unfinished))}; they can be resumed by "
+                "another engine, but may differ in the last bits."
             )
+        if needed.waiting:
+            words.append(
+                f"The queue has runs for {found.name}: {list_first(needed.waiting[:_MOST_NAMED], len(needed.waiting))}; without it they are passed over."
+            )
+        if words and not arguments.yes:
+            raise InputError(" ".join(words), "Remove it all the same with --yes.")
         take_out(found)
         say(f"Removed {found.name}.")
     if arguments.json:

@@ -46,7 +46,7 @@ def _say_done(arguments: argparse.Namespace, old: str, new: str, kept: bool) -> 
     rest = f" The old folder {old} is still there: delete it once you need it no longer." if kept else ""
     words = (
         f"The workspace is {new} now. Have the command line find it with TRAINWRIGHT_WORKSPACE or --workspace, and the window with "
-        f"Preferences, Workspace.{rest}"
+        f"Preferences, Storage.{rest}"
     )
     say(escape_unprintable(words, 1000))
     if arguments.json:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 import training
 from training.engines.requirements import Requirement, is_met
 from training.errors import format_bytes
+from training.system.resources import find_engine_wheel
 
 OLDEST_PYTHON: Final = (3, 11)
 State = Literal["ready", "limited", "unfit", "gone"]
@@ -157,13 +158,15 @@ def _find_fault(answer: Answer, install: str, requirements: Sequence[Requirement
         names = ", ".join(f"{each.name} {answer.packages[each.name]} (needed: {each.specifier})" for each in old)
         wanted = " ".join(f'"{each.name}{each.specifier}"' for each in old)
         return f"It has {names}.", f"Install it there: {install} {wanted}"
+    wheel = find_engine_wheel()  # what came with the program is of this version, and needs no index
+    ours = f'"{wheel}"' if wheel is not None else f"trainwright=={training.__version__}"
     if answer.training is None:
         why = f" ({answer.training_error})" if answer.training_error else ""
-        return f"Trainwright's engine is not installed in it{why}.", f"Install it there: {install} trainwright"
+        return f"Trainwright's engine is not installed in it{why}.", f"Install it there: {install} {ours}"
     if answer.training != training.__version__:
         return (
             f"It holds version {answer.training} of Trainwright's engine, and this is {training.__version__}.",
-            f"Install the same there: {install} trainwright=={training.__version__}",
+            f"Install the same there: {install} {ours}",
         )
     broken = [each for each in answer.devices if each.device == "cpu" and each.problem]
     if broken or answer.ended:

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -22,13 +23,13 @@ from training.engines.fetch import Fetcher
 from training.engines.kinds import Machine, estimate_size, explain_refusal, look_at_this_machine
 from training.engines.places import ENGINE_FILE, PARTIAL, engines_folder, read_record, write_record
 from training.engines.plan import DiskFull, Plan, make_plan, parse_plan, pip_environment, run_pip
-from training.engines.request import Canceled, Progress, Report, Request, check_request
+from training.engines.request import UV_PYTHON, Canceled, Progress, Report, Request, check_request
 from training.engines.search import interpreter_of
 from training.engines.trial import judge_engine, try_engine
 from training.errors import InputError, format_bytes
 from training.system.installed import without_secrets
 from training.system.interpreter import is_frozen, without_python
-from training.system.pip_settings import read_pip_settings
+from training.system.pip_settings import PipSettings, read_pip_settings
 from training.system.resources import find_engine_wheel
 
 _PLAN, _PROGRESS, _WHEELS, _MADE = "plan.json", "progress.json", "wheels", "environment"
@@ -279,21 +280,32 @@ def make_environment(folder: Path, request: Request, is_given_up: Callable[[], b
     shutil.rmtree(folder, ignore_errors=True)
     uv = shutil.which("uv")
     base = request.python or find_base()
-    if base and not uv and not _can_make(base):
+    if base and _can_make(base):  # rather than uv, which fetches the pip that goes into it
+        command = [base, "-m", "venv", str(folder)]
+    elif uv:
+        command = [uv, "venv", "--seed", "--python", base or UV_PYTHON, *_uv_options(request, base), str(folder)]
+    elif base:
         raise InputError(
             f"{base} cannot make environments (it lacks venv or ensurepip).",
             "On Debian and Ubuntu: sudo apt install python3-venv. Or install uv, or name another Python.",
         )
-    if not base and not uv:
+    else:
         raise InputError(
             "There is no Python here that an engine can be made with.",
             "Install Python 3.11 or newer (python.org; on Debian and Ubuntu: sudo apt install python3-venv), or uv.",
         )
-    if uv:
-        command = [uv, "venv", "--seed", *(["--python", base] if base else ["--python", "3.12"]), str(folder)]
-    else:
-        command = [base, "-m", "venv", str(folder)]
     run_pip(command, pip_environment(request), is_given_up, "The engine's environment could not be made")
+
+
+def _uv_options(request: Request, base: str) -> list[str]:
+    """Where uv may look for pip: where all the rest comes from."""
+    links = (Path(request.wheels).absolute().as_uri(),) if request.wheels else ()  # a comma in a path parts it for uv
+    if request.index or request.wheels:
+        return PipSettings((request.index,) if request.index else (), links).list_uv_options()
+    if not base:
+        return []
+    settings = read_pip_settings(base, without_python(os.environ))
+    return replace(settings, constraints=()).list_uv_options()  # which "uv venv" does not know
 
 
 def find_base() -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict
@@ -12,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from training.engines.kinds import KINDS, Kind, KindName, Machine, estimate_size, find_index
 from training.errors import TrainingError, format_bytes, pluralize
 from training.system.installed import without_secrets
+from training.system.interpreter import is_frozen
 
 Stage = Literal["preparing", "resolving", "downloading", "unpacking", "trying"]
 _STAGES: dict[Stage, str] = {
@@ -21,6 +23,10 @@ _STAGES: dict[Stage, str] = {
     "unpacking": "Unpacking",
     "trying": "Trying the engine",
 }
+
+
+UV_PYTHON: Final = "3.12"
+"""What uv is to fetch where there is no Python that an engine can be made with."""
 
 
 class Request(BaseModel):
@@ -58,10 +64,13 @@ class Request(BaseModel):
     def announce(self, machine: Machine) -> str:
         """What is going to be fetched, from where, and about how much."""
         size = estimate_size(self.sort, machine)
-        return (
+        text = (
             f"about {format_bytes(size.download)} to download from {' and '.join(self.list_sources(machine))}, "
             f"{format_bytes(size.disk)} on the disk."
         )
+        if is_frozen() and not self.python and shutil.which("uv"):
+            text += f" Where no Python here will do, uv gets Python {UV_PYTHON} from GitHub first (about 35 MB)."
+        return text
 
 
 class Progress(BaseModel):

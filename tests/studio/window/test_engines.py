@@ -12,6 +12,7 @@ import pytest
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
+from studio.actions.question import Question
 from studio.state.context import AppContext
 from studio.state.engines import engines_of
 from studio.widgets import Banner, Toast
@@ -21,13 +22,14 @@ from studio.window.engines import EngineRow
 from studio.window.preferences import PreferencesDialog
 from tests.studio.conftest import MakeHost
 from tests.studio.keyboard_walk import wait_for_soundness
-from tests.studio.window_driver import answer_next_question, open_window, press
+from tests.studio.window_driver import answer_next_dialog, answer_next_question, open_window, press
 from tests.training.engines.stand_ins import make_python, serve_index, write_index
 from training.config import RunConfig
 from training.engines.change import add_engine
 from training.engines.kinds import Machine
 from training.engines.places import engines_folder, list_added
 from training.environment import Environment
+from training.queue.store import Queue
 from training.runs.folder import claim, create_run, release
 from training.system.gpus import NvidiaTraces
 
@@ -143,9 +145,13 @@ def test_removing_one_asks_for_runs_that_were_computed_by_it(
     run = create_run(workspace, config("unfinished"))
     run.environment_file.write_text(Environment(executable=python).model_dump_json(exclude_unset=True))
     engines_of(context).refresh()
-    names: list[str] = []
-    engines_of(context).find_dependents(row_of(qtbot, dialog, "mine").engine, names.extend)
-    qtbot.waitUntil(lambda: names == [run.id])
+    Queue(workspace).add(config("queued"), python=python)
+    read_in_it = answer_next_dialog(qtbot, Question, "Cancel")
+    row_of(qtbot, dialog, "mine").remove.click()
+    qtbot.waitUntil(lambda: bool(read_in_it))
+    told = "\n".join(read_in_it)
+    assert f"It computed 1 unfinished run: {run.id}." in told
+    assert "The queue has 1 run for it: queued." in told
     claim(run.path)
     engines_of(context).remove(row_of(qtbot, dialog, "mine").engine)
     qtbot.waitUntil(lambda: dialog.engines.problem.text().startswith(f"The engine mine is training {run.id}."))

@@ -255,3 +255,53 @@ def test_a_setting_that_is_wrong_is_named(request_: Request, words: str) -> None
 def test_an_environment_is_made_for_real(tmp_path: Path) -> None:
     with serve_index(write_index(tmp_path / "index")) as server:
         assert Path(install_from(server).python).is_file()
+
+
+UV = """#!{python}
+import sys
+words = sys.argv[1:]
+open({log!r}, "w").write("\\n".join(words))
+sys.exit("uv is not asked for more here")
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        ({"index": "http://127.0.0.1:1/simple"}, ["--default-index", "http://127.0.0.1:1/simple"]),
+        ({"wheels": "a, b"}, ["--no-index", "--find-links", "a%2C%20b"]),
+    ],
+)
+def test_uv_takes_pip_from_nowhere_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: dict[str, str], options: list[str]
+) -> None:
+    """Where no Python here can make the environment; one that can needs nothing from anywhere."""
+    log = tmp_path / "log"
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "uv").write_text(UV.format(python=sys.executable, log=str(log)))
+    (programs / "python").write_text("#!/bin/sh\nexit 1\n")
+    for program in programs.iterdir():
+        program.chmod(0o755)
+    (tmp_path / "a, b").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(programs))
+    lacking = Request(kind="cpu", python=str(programs / "python"), **source)
+    with pytest.raises(InputError, match="uv is not asked for more here"):
+        install.install(lacking, lambda _: None, machine=NVIDIA)
+    words = log.read_text().replace(f"{tmp_path.as_uri()}/", "").splitlines()
+    assert words[:4] == ["venv", "--seed", "--python", lacking.python]
+    assert words[4 : 4 + len(options)] == options
+    log.unlink()
+    install.make_environment(tmp_path / "made", Request(kind="cpu", **source), lambda: False)
+    assert (tmp_path / "made" / "bin" / "pip").exists()
+    assert not log.exists()
+
+
+def test_a_python_that_uv_would_fetch_is_told_beforehand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "uv").write_text("#!/bin/sh\n")
+    (tmp_path / "uv").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "GitHub" not in Request(kind="cpu").announce(NVIDIA)
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert "uv gets Python 3.12 from GitHub first" in Request(kind="cpu").announce(NVIDIA)

@@ -80,9 +80,13 @@ def test_what_is_missing_and_what_is_too_old_is_named(tmp_path: Path) -> None:
     assert judge_engine(python, answer_of(python)).problem == "It has numpy 1.20 (needed: >=1.26)."
 
 
-def test_another_version_of_the_engine_and_a_system_python_are_told() -> None:
+def test_another_version_of_the_engine_and_a_system_python_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     good = Answer(python="3.12.1", torch="2.13.0", training="0.0.1")
+    monkeypatch.setattr("training.engines.answer.find_engine_wheel", lambda: None)
     assert judge(good, "/p", []).problem.startswith("It holds version 0.0.1 of Trainwright's engine")
+    assert judge(good, "/p", []).remedy.endswith(f" install trainwright=={training.__version__}")
+    monkeypatch.setattr("training.engines.answer.find_engine_wheel", lambda: Path("/the program/ours.whl"))
+    assert judge(good, "/p", []).remedy.endswith(' install "/the program/ours.whl"')
     assert "install an engine instead" in judge(good.model_copy(update={"externally_managed": True}), "/p", []).remedy
     assert judge(Answer(python="3.9.2"), "/p", []).problem == "It is Python 3.9.2, and Python 3.11 or newer is needed."
 
@@ -138,6 +142,21 @@ def test_engines_are_listed_tried_added_and_removed(tmp_path: Path, capsys: Capt
     assert main(["engines", "try", str(tmp_path / "nothing")]) == 2
     assert main(["engines", "remove", sys.executable]) == 2
     assert "leaves it alone" in capsys.readouterr().err
+
+
+def test_removing_one_asks_for_what_the_queue_has_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setenv("TRAINWRIGHT_WORKSPACE", str(tmp_path / "workspace"))
+    python = make_python(tmp_path / "mine")
+    assert main(["engines", "add", python]) == 0
+    for _ in range(7):
+        assert main(["queue", "add", "preset:sample", "--engine", python]) == 0
+    assert main(["queue", "add", "preset:spiral"]) == 0
+    assert main(["engines", "remove", "mine"]) == 2
+    told = capsys.readouterr().err
+    assert "The queue has runs for mine: shapes, shapes, shapes, shapes, shapes and 2 more; without it" in told
+    assert main(["engines", "remove", "mine", "--yes"]) == 0
 
 
 @pytest.mark.parametrize(
