@@ -90,8 +90,12 @@ def assemble(
         read_prompt(config, data.facts)  # refused before the run begins
         data.views, data.compares_samples = objective.views, objective.compares_samples
         own_network = code.code_file if code and isinstance(config.model, UserFile) else None
-        model = make_model(config.model, data.facts, objective.outputs, config.seed, own_network, not loads)
-        refuse_too_large(model, config, device, ranks)
+
+        def refuse(model: nn.Module) -> None:
+            refuse_too_large(model, config, device, ranks)
+
+        model = make_model(config.model, data.facts, objective.outputs, config.seed, own_network, not loads, refuse)
+        refuse(model)  # also one that begins with weights of a known size
         precision, batch_size = config.precision, config.loop.batch_size
         pass_size = -(-batch_size // config.loop.slots)
         threads = auto.threads or choose_threads(precision.threads, model, data.facts, pass_size, ranks.local_count)

@@ -22,11 +22,18 @@ from training.own_code.user_rng import seed_user_rng
 
 
 def make_model(
-    config: Model, facts: DataFacts, outputs: int, seed: int, code: Path | None = None, begins: bool = False
+    config: Model,
+    facts: DataFacts,
+    outputs: int,
+    seed: int,
+    code: Path | None = None,
+    begins: bool = False,
+    refuse: Callable[[nn.Module], object] = lambda model: None,
 ) -> nn.Module:
     """The network for such samples that answers ``outputs`` numbers (logits, values) for each of them, or for each of its
     pixels, tokens or items; on the CPU in float32. ``code`` is a run's copy of the file in which a person wrote it; ``begins`` says
-    that such a network is to be trained from here on, and may not leave torch in other modes.
+    that such a network is to be trained from here on, and may not leave torch in other modes. ``refuse`` may raise for the network without
+    its weights (on torch's meta device): to draw those of one that is too large takes minutes.
 
     The initial weights depend on ``config``, ``facts``, ``outputs`` and ``seed`` alone; the caller's random state is
     as before. Raises InputError when the network cannot take such samples.
@@ -35,7 +42,10 @@ def make_model(
     if isinstance(config, UserFile):
         make = partial(make, seed=partial(_seed_all, seed), code=code, begins=begins)
     if not isinstance(config, StartingWeights):  # those have a known size
-        _refuse_more_than_memory(lambda: make(config, facts, outputs))
+        with torch.device("meta"):
+            unmade = make(config, facts, outputs)
+        _refuse_more_than_memory(unmade)
+        refuse(unmade)
     with _seed_torch(seed):
         return make(config, facts, outputs)
 
@@ -66,11 +76,10 @@ def fit_to_samples(model: nn.Module, config: Model, samples: Callable[[int], Ite
         whiten(layer, samples(WHITENED_IMAGES))
 
 
-def _refuse_more_than_memory(make: Callable[[], nn.Module]) -> None:
+def _refuse_more_than_memory(model: nn.Module) -> None:
     """Raise InputError for a network whose weights alone exceed this machine's memory: the system would not refuse it but
     end the process in the middle of drawing them."""
-    with torch.device("meta"):
-        size = sum(parameter.nbytes for parameter in make().parameters())
+    size = sum(parameter.nbytes for parameter in model.parameters())
     if size > psutil.virtual_memory().total:
         raise InputError(
             f"model: its weights alone need {format_bytes(size)} of memory, more than this machine has; make it smaller."

@@ -37,6 +37,8 @@ def refuse(config: RunConfig, device: torch.device = GPU, ranks: Ranks = ALONE) 
 
 def test_nothing_begins_and_the_check_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     give(monkeypatch, 4_000)
+    drawn: list[bool] = []
+    monkeypatch.setattr(nn.Linear, "reset_parameters", lambda layer: drawn.append(not layer.weight.is_meta))
     with pytest.raises(
         TooLargeError, match=r"The model does not fit: its .* of weights, their gradients and what adamw keeps"
     ):
@@ -45,6 +47,8 @@ def test_nothing_begins_and_the_check_says_why(tmp_path: Path, monkeypatch: pyte
     found = [each for each in preflight(tiny("precision.device=cpu"), tmp_path) if each.level == "error"]
     assert [each.code for each in found] == ["memory.tight"]
     assert "Choose a smaller model" in found[0].advice
+    assert drawn
+    assert not any(drawn), "it is refused before its weights are drawn"
 
 
 def test_what_is_kept_for_each_weight_decides(monkeypatch: pytest.MonkeyPatch) -> None:

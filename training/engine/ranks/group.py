@@ -220,8 +220,9 @@ class JoinedRanks(Ranks):
     def tell_failure(self, error: BaseException) -> None:
         if isinstance(error, RankLost):
             return
-        text = error.message if isinstance(error, TrainingError) else describe_placed(error)
-        text = "it was asked to stop" if isinstance(error, StopRequested | KeyboardInterrupt) else text
+        text = f"failed: {error.message if isinstance(error, TrainingError) else describe_placed(error)}"
+        if isinstance(error, StopRequested | KeyboardInterrupt):
+            text = "was asked to stop"
         with suppress(RuntimeError):  # the store is gone, and with it all who would read it
             self._store.set(self._key(f"failed {self.rank}"), " ".join(text.split()))
 
@@ -288,9 +289,11 @@ class JoinedRanks(Ranks):
     def refuse_lost(self) -> None:
         for rank in self._others:
             if self._store.check([self._key(f"failed {rank}")]):
-                reason = self._store.get(self._key(f"failed {rank}")).decode()
-                told = end_sentence(f"Rank {rank} of {self.count} failed: {reason}")
-                raise RankLost(told, "Resume once that is mended.")
+                how = self._store.get(self._key(f"failed {rank}")).decode()
+                told = end_sentence(f"Rank {rank} of {self.count} {how}")
+                raise RankLost(
+                    told, "Resume once that is mended." if how.startswith("failed") else "Resume it when you like."
+                )
         for rank in self._others:
             if not self._store.check([self._key(f"process {rank}")]):
                 continue
