@@ -52,7 +52,7 @@ def _take_part(arguments: argparse.Namespace, train: Train) -> int:
     if not torchrun.rank():
         torchrun.tell_process()
     ranks = JoinedRanks()
-    torchrun.call_when_orphaned(lambda: _end_alone(ranks.rank))
+    torchrun.call_when_gone(torchrun.supervisors(), lambda: _end_alone(ranks.rank))
     try:
         if ranks.rank:
             control = Control()
@@ -74,7 +74,7 @@ def _take_part(arguments: argparse.Namespace, train: Train) -> int:
 
 
 def _end_alone(rank: int) -> None:
-    """Stop the run: torch's launcher is gone. The others let the first one say why."""
+    """Stop the run: who had begun it is gone. The others let the first one say why."""
     if rank:
         time.sleep(2 * torchrun.PARENT_SECONDS)
     os.environ[TERM_REASON] = LEFT_ALONE

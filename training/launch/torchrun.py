@@ -124,16 +124,21 @@ def end_with(code: int) -> int:
     return 0 if code in (0, 130) else code
 
 
-def call_when_orphaned(call: Callable[[], object], parent: int | None = None) -> None:
-    """``call`` once the process that started this one has ended, however that came; ``parent`` is known where that may have been already."""
-    parent = parent or os.getppid()
+def supervisors() -> list[int]:
+    """The processes that this one, which torchrun started, is not to outlive: its parent, and who had that started."""
+    return [os.getppid(), *([int(os.environ[SUPERVISOR])] if PLACE in os.environ else [])]
+
+
+def call_when_gone(processes: Sequence[int], call: Callable[[], object]) -> None:
+    """``call`` once one of the ``processes`` has ended, however that came."""
+    born = [birth(each) for each in processes]
 
     def watch() -> None:
-        while os.getppid() == parent:
+        while None not in born and [birth(each) for each in processes] == born:
             time.sleep(PARENT_SECONDS)
         call()
 
-    threading.Thread(target=watch, name="watch parent", daemon=True).start()
+    threading.Thread(target=watch, name="watch supervisors", daemon=True).start()
 
 
 def _forward_signals(agent: subprocess.Popen[bytes], place: Path, ended_early: threading.Event) -> None:

@@ -132,7 +132,7 @@ def test_whoever_is_killed_leaves_no_process_and_a_run_that_goes_on(ranks: Ranks
     if victim == "1":
         assert "Rank 1 of 2" in str(record.reason)
         assert "ended without a word" in str(record.reason)
-    if victim == "agent":
+    if victim in ("command", "agent"):
         assert record.reason == LEFT_ALONE
     assert ranks.resume(folder, 2)["code"] == 0
     assert len(read_series(folder / "series.bin")) == 50
