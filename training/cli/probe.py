@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any
 
@@ -13,13 +14,13 @@ import psutil
 
 from training.config import RunConfig
 from training.control import Control
-from training.errors import NotYetError, TrainingError, format_duration
+from training.errors import NotYetError, RunBusyError, TrainingError, format_duration
 from training.events import Finding
 from training.findings import without_muted
-from training.laboratory.child import Interrupt, count_signals
+from training.laboratory.child import BUSY, Interrupt, count_signals
 from training.laboratory.scaling import Scaling, estimate_cost, measure_scaling
 from training.launch.torchrun import run_in_ranks
-from training.runs.folder import RunFolder
+from training.runs.folder import RunFolder, claim, release
 from training.streams import say
 from training.system.held_input import call_at_its_end
 
@@ -34,21 +35,27 @@ Judge = Callable[[Any], Sequence[Finding]]
 
 def run_timed(words: Sequence[str], count: int, config: RunConfig, made: RunFolder | None = None) -> int:
     """``python -m training WORDS``, which trains ``config`` as a new run, in ``count`` processes, timed first where the run is long;
-    returns the exit code. A run that was ``made`` for that is held, and can be stopped, by who made it."""
+    returns the exit code. A run that was ``made`` for that is held, and can be stopped, by who made it; meanwhile it is this process's."""
     code = run_in_ranks(words, count, {_PROBE: _ASK})
     if code != NotYetError.exit_code:
         return code
     interrupt, told, control = Interrupt(), "", Control()
-    if made is not None:
-        control.watch(made.path)
-        call_at_its_end(interrupt.ask)
 
     def look() -> None:
         control.poll()
         if control.stop and not interrupt.asked:
             interrupt.ask()
 
-    with count_signals(interrupt):
+    with count_signals(interrupt), ExitStack() as at_end:
+        if made is not None:
+            try:
+                claim(made.path)
+            except RunBusyError as error:
+                say(str(error))
+                return BUSY
+            at_end.callback(release, made.path)
+            control.watch(made.path)
+            call_at_its_end(interrupt.ask)
         try:
             told = json.dumps(asdict(measure_scaling(config, count, interrupt, say, look=look)))
         except TrainingError as error:
@@ -60,9 +67,9 @@ def run_timed(words: Sequence[str], count: int, config: RunConfig, made: RunFold
     return run_in_ranks(words, count, {_PROBE: told})
 
 
-def judge_timed(judge: Judge, count: int) -> Judge:
+def judge_timed(judge: Judge, count: int, way_out: str = "") -> Judge:
     """``judge`` of a new run that ``count`` processes share, and what their timing came to. Raises NotYetError where they are to be
-    timed first."""
+    timed first, with the ``way_out`` of that."""
     told = os.environ.get(_PROBE, "")
 
     def ask(session: Any) -> Sequence[Finding]:
@@ -72,7 +79,7 @@ def judge_timed(judge: Judge, count: int) -> Judge:
         startup = time.time() - psutil.Process().create_time()
         if estimate_cost(startup) <= _MOST_SHARE * seconds:
             raise NotYetError(
-                f"The run takes {format_duration(seconds)} or more, so one process is timed against {count} first; --no-probe leaves that out."
+                f"The run takes {format_duration(seconds)} or more, so one process is timed against {count} first{way_out}."
             )
         return judge(session)
 

@@ -60,7 +60,7 @@ def _run(arguments: argparse.Namespace, ranks: Any) -> int:
     hooks.control.profile, hooks.trackers = arguments.profile, tuple(arguments.track)
     hooks.copy_to = parse_address(arguments.copy_to) if arguments.copy_to else ""
     hooks.ranks = ranks or hooks.ranks
-    hooks.judge = judge_timed(warn_before_start, hooks.ranks.count)
+    hooks.judge = judge_timed(warn_before_start, hooks.ranks.count, "; --no-probe leaves that out")
     _stop_on_signals(hooks)
     source = None if arguments.config.startswith("preset:") else Path(arguments.config)
     return _report_end(arguments, begin_run(config, workspace, hooks, source, arguments.overrides), console)

@@ -103,12 +103,13 @@ def test_below_seventy_percent_it_is_a_warning(scaling: Scaling, level: str, wor
 def test_a_long_run_of_the_queue_is_timed_first(ranks: Ranks, worker: Popen[str]) -> None:
     (made,) = (ranks.workspace / "runs").iterdir()
     await_timing(worker)
-    assert RunFolder(made).read_status().status == "created", "nothing of it has begun"
+    assert RunFolder(made).status().status == "created", "nothing of it has begun, and nobody else may begin it"
     folder = ranks.await_step(3)
     worker.send_signal(signal.SIGINT)
     said = finish(worker)["said"]
     assert folder == made
     assert "Timing one process" in said
+    assert "--no-probe" not in said
     (found,) = [each for each in read_history(folder / "events.jsonl").findings if each.code == "machine.scaling"]
     assert found.title.startswith("2 processes: ")
     (attempt,) = read_history(folder / "events.jsonl").attempts
