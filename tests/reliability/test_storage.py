@@ -83,7 +83,7 @@ def digests(folder: RunFolder) -> dict[str, Any]:
 FILES = (
     "config.toml", "status.json", "environment.json", "packages.json", "data.json", "splits.safetensors", "events.jsonl", "series.bin",
     "telemetry.bin", "labels.json", "commands.jsonl", "owner.json", "log.txt", "evaluation.json", "boundary.bin",
-    "layers.bin", "units.bin", RESERVE_FILE,
+    "layers.bin", "units.bin", "open.trainwright", RESERVE_FILE,
 )  # fmt: skip
 SEALED = ("environment.json", "data.json")
 NEWEST = tuple(

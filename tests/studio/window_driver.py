@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from warnings import catch_warnings, simplefilter
 
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
@@ -106,7 +107,9 @@ def carry(*paths: Path) -> QMimeData:
 def drag(target: QWidget, data: QMimeData) -> bool:
     """Drag ``data`` over ``target``; whether it was accepted."""
     action, buttons, keys = _REST
-    event = QDragEnterEvent(QPoint(300, 300), action, data, buttons, keys)
+    with catch_warnings():
+        simplefilter("ignore", DeprecationWarning)  # Qt 6.12 wants a QPointF, which earlier ones do not take
+        event = QDragEnterEvent(QPoint(300, 300), action, data, buttons, keys)
     QApplication.sendEvent(target, event)
     return event.isAccepted()
 

@@ -109,7 +109,8 @@ def _print_best(arguments: argparse.Namespace) -> int:
     name, workspace = metric_name(arguments.best), workspace_of(arguments)
     found = _find_best(Index(workspace), name, arguments)
     if found is None:  # the database is away: the folders know it, too
-        found = _find_best(Index(workspace, "sqlite://"), name, arguments)
+        with closing(Index(workspace, "sqlite://")) as read_anew:
+            found = _find_best(read_anew, name, arguments)
     best, kept = found or (None, None)
     if best is None:
         chosen = " that was chosen" if _is_choosy(arguments) else ""

@@ -159,7 +159,7 @@ def _mean_and_std(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
     """Of the numbers that are there, 0 and 0 where a feature has none; and whether any is missing. In two passes: the square of
     a large mean would leave nothing of a small spread."""
-    total, counts = np.float64(0.0), np.int64(0)
+    total, counts = np.zeros((), np.float64), np.zeros((), np.int64)
     size = 0
     with np.errstate(invalid="ignore"):  # an infinite number minus itself
         for features in _numbers(read, train):

@@ -55,8 +55,8 @@ def count_joint(probabilities: Floats, labels: NDArray[np.int64]) -> NDArray[np.
     several = confident.sum(1) > 1
     guesses = np.where(several, np.where(confident, probabilities, -1.0).argmax(1), confident.argmax(1))
     counted = confident.any(1)
-    joint = np.bincount(labels[counted] * classes + guesses[counted], minlength=classes * classes)
-    joint = joint.reshape(classes, classes)
+    pairs = np.bincount(labels[counted] * classes + guesses[counted], minlength=classes * classes)
+    joint = pairs.reshape(classes, classes)
     np.fill_diagonal(joint, np.maximum(joint.diagonal(), 1))
     scaled = joint / joint.sum(1, keepdims=True) * support[:, None]
     return np.rint(scaled).astype(np.int64)

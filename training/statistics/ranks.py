@@ -19,7 +19,7 @@ def rank_correlation(left: NDArray[np.number], right: NDArray[np.number]) -> flo
     known = np.isfinite(left) & np.isfinite(right)
     if known.sum() < 3:
         return 0.0
-    ranks = [rank(values[known]) for values in (left, right)]
+    ranks = [rank(values[known].astype(np.float64)) for values in (left, right)]
     if any(each.std() == 0 for each in ranks):
         return 0.0
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1])

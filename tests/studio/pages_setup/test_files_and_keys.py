@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeySequence
+from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit
 from pytestqt.qtbot import QtBot
@@ -14,6 +14,7 @@ from studio.pages.setup.page import SetupPage
 from studio.pages.setup.presets import PresetDialog
 from studio.services.notifier import Notification
 from tests.studio.pages_setup.fakes import FakeContext, branch_from_draft, words
+from tests.studio.window_driver import carry, drag, let_go
 from training.presets import preset
 
 
@@ -113,13 +114,9 @@ def test_a_preset_is_not_used_when_the_dialog_is_canceled(page: SetupPage, conte
 
 
 def drop(page: SetupPage, path: Path) -> None:
-    data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path))])
-    buttons, keys, action = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, Qt.DropAction.CopyAction
-    enter = QDragEnterEvent(QPoint(300, 300), action, data, buttons, keys)
-    QApplication.sendEvent(page, enter)
-    assert enter.isAccepted()
-    QApplication.sendEvent(page, QDropEvent(QPointF(300, 300), action, data, buttons, keys))
+    data = carry(path)
+    assert drag(page, data)
+    let_go(page, data)
 
 
 def test_a_dropped_folder_of_class_folders_becomes_the_dataset(

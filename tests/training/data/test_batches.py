@@ -196,7 +196,11 @@ def test_no_global_generator_is_touched(make_config: MakeConfig, loader: dict[st
     python_random.seed(1)
 
     def states() -> tuple[bytes, bytes, Any]:
-        return torch.get_rng_state().numpy().tobytes(), np.random.get_state()[1].tobytes(), python_random.getstate()  # type: ignore[index]
+        return (
+            torch.get_rng_state().numpy().tobytes(),
+            np.random.get_state(legacy=False)["state"]["key"].tobytes(),
+            python_random.getstate(),
+        )
 
     before = states()
     with prepare(make_config(dataset={"kind": "shapes", "samples": 60} | VARIED, loader=loader), CPU) as data:

@@ -119,7 +119,12 @@ SPIRAL = {"kind": "spiral", "samples": 150}
 def probed(config: RunConfig, least: Collection[str] = ("warning", "error")) -> list[Finding]:
     session = assemble(config, lambda text, fraction: None)
     before = {name: value.clone() for name, value in session.model.state_dict().items()}
-    random_state = torch.get_rng_state(), user_rng_state(), random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[index]
+    random_state = (
+        torch.get_rng_state(),
+        user_rng_state(),
+        random.getstate(),
+        np.random.get_state(legacy=False)["state"]["key"].tolist(),
+    )
     with session.data:
         found = [item for item in probe_findings(session) if item.level in least]
     assert torch.equal(torch.get_rng_state(), random_state[0])

@@ -257,11 +257,10 @@ def test_an_environment_is_made_for_real(tmp_path: Path) -> None:
         assert Path(install_from(server).python).is_file()
 
 
-UV = """#!{python}
-import sys
-words = sys.argv[1:]
-open({log!r}, "w").write("\\n".join(words))
-sys.exit("uv is not asked for more here")
+UV = """#!/bin/sh
+printf '%s\\n' "$@" > '{log}'
+echo "uv is not asked for more here" >&2
+exit 1
 """
 
 
@@ -279,7 +278,7 @@ def test_uv_takes_pip_from_nowhere_else(
     log = tmp_path / "log"
     programs = tmp_path / "programs"
     programs.mkdir()
-    (programs / "uv").write_text(UV.format(python=sys.executable, log=str(log)))
+    (programs / "uv").write_text(UV.format(log=log))
     (programs / "python").write_text("#!/bin/sh\nexit 1\n")
     for program in programs.iterdir():
         program.chmod(0o755)

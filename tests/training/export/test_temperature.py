@@ -112,7 +112,7 @@ def test_thresholds_are_those_of_the_best_f1_and_go_along(tmp_path: Path) -> Non
 
     def f1(label: int, threshold: float) -> float:
         told = chances[:, label] >= threshold
-        return float(2.0 * (told & truth[:, label]).sum() / max(1, told.sum() + truth[:, label].sum()))
+        return float(2.0 * (told & truth[:, label]).sum() / np.maximum(1, told.sum() + truth[:, label].sum()))
 
     for label, threshold in enumerate(output["thresholds"]):
         assert f1(label, threshold) == pytest.approx(max(f1(label, each) for each in chances[:, label]))

@@ -98,10 +98,10 @@ class TextFiles:
                     last = not data and (most is None or done < most)  # a cut may go through a character
                     try:
                         text = decoder.decode(data, final=last)
-                    except UnicodeDecodeError as error:
-                        raise self._undecodable(path, error, done) from None
-                    except UnicodeError:  # without a place: UTF-16 whose first bytes are not its mark
-                        raise InputError(
+                    except UnicodeError as error:
+                        if isinstance(error, UnicodeDecodeError) and "BOM" not in error.reason:
+                            raise self._undecodable(path, error, done) from None
+                        raise InputError(  # without a place before Python 3.13
                             f"{self.setting}: {_show(path)} does not begin as {self.encoding} text does.",
                             "Save it as UTF-8, or choose its encoding (dataset.encoding).",
                         ) from None

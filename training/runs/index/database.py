@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy.pool import NullPool
 
 from training.runs.index.tables import Base
 from training.runs.query.conditions import fold
@@ -39,6 +40,8 @@ def connect(url: str | URL) -> Engine:
     if url.drivername in ("postgresql", "postgres"):
         url = url.set(drivername="postgresql+psycopg")
     options: dict[str, Any] = {"pool_pre_ping": True}  # a connection that was cut is made again
+    if url.get_backend_name() == "sqlite" and url.database:
+        options = {"poolclass": NullPool}  # a file is opened in no time, and left open by nobody
     if url.drivername == "postgresql+psycopg":
         logging.getLogger("psycopg").setLevel(logging.CRITICAL)  # of a connection that is lost our own sentence tells
         options["connect_args"] = {name: value for name, value in _POSTGRESQL.items() if name not in url.query}
@@ -47,9 +50,13 @@ def connect(url: str | URL) -> Engine:
 
         @event.listens_for(engine, "connect")
         def _configure(connection: Any, _record: Any) -> None:
-            connection.create_function("fold", 1, _fold, deterministic=True)  # SQLite's own knows ASCII alone
-            connection.execute("PRAGMA busy_timeout = 3000")
-            connection.execute("PRAGMA journal_mode = WAL")
+            try:
+                connection.create_function("fold", 1, _fold, deterministic=True)  # SQLite's own knows ASCII alone
+                connection.execute("PRAGMA busy_timeout = 3000")
+                connection.execute("PRAGMA journal_mode = WAL")
+            except Exception:  # whatever the file is: who asked hears of it
+                connection.close()
+                raise
 
     return engine
 
