@@ -35,13 +35,14 @@ _LONGEST_DETAIL = 200
 @dataclass(frozen=True)
 class Dropped:
     """What would become of a file or folder that is let go: ``title`` in a few words, ``detail`` below them. ``dataset`` is the
-    kind of its data and what the setting ``path`` is to be, ``settings`` what other settings of it are to be."""
+    kind of its data and what the setting ``path`` is to be, ``settings`` what other settings of it are to be. ``run`` is the folder of a run."""
 
     title: str
     detail: str = ""
     usable: bool = True
     dataset: tuple[str, Path] | None = None
     settings: Mapping[str, str | None] = field(default_factory=dict)
+    run: Path | None = None
 
 
 def recognize(path: Path) -> Dropped:
@@ -50,9 +51,8 @@ def recognize(path: Path) -> Dropped:
     if _is_configuration(path):
         return Dropped(f"Open {name}", "Its settings take the place of those in the forms.")
     if (run := _find_run(path)) is not None:
-        return Dropped(
-            f"Open the run {escape_unprintable(run.name, _LONGEST)}", "Its curves and checkpoints are shown."
-        )
+        title = f"Open the run {escape_unprintable(run.name, _LONGEST)}"
+        return Dropped(title, "Its curves and checkpoints are shown.", run=run)
     found = dataset_at(path)
     if found is None:
         return Dropped(
@@ -93,11 +93,11 @@ def open_dropped(
         if context.open_config(str(path)):
             context.show_page("setup")
         return
-    if (run := _find_run(path)) is not None:
-        context.open_run(run)
-        return
 
     def handle_result(found: Dropped) -> None:
+        if found.run is not None:
+            context.open_run(found.run)
+            return
         if found.dataset is not None:
             context.show_page("setup")
             take(*found.dataset, found.settings)
