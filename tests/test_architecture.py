@@ -148,10 +148,21 @@ def test_no_drawer_folders() -> None:
 def test_the_tests_of_training_ask_for_nothing_of_the_window() -> None:
     """They pass where Qt is not installed; what needs both lies in ``tests/end_to_end``."""
     houses = ("studio", "PySide6", "pyqtgraph", "pytestqt", "tests.studio", "tests.end_to_end")
-    asked = re.compile(rf"^\s*(?:from|import) (?:{'|'.join(houses)})\b|^\s*from tests import", re.MULTILINE)
-    tests = [path for path in (ROOT / "tests").rglob("*.py") if asked.search(path.read_text(encoding="utf-8"))]
-    assert len(tests) > 100, "it finds those of the studio"
-    assert not [path for path in tests if path.is_relative_to(ROOT / "tests/training")]
+    asked = {
+        (str(path.relative_to(ROOT)), name)
+        for path in (ROOT / "tests/training").rglob("*.py")
+        for node in ast.walk(parse(path))
+        for name in imported(node)
+    }
+    assert len(asked) > 100
+    assert not [(path, name) for path, name in asked if name.startswith(tuple(f"{house}." for house in houses))]
+
+
+def imported(node: ast.AST) -> list[str]:
+    """The modules that a statement imports, each with a full stop behind it."""
+    if isinstance(node, ast.ImportFrom):
+        return [f"{node.module}.{alias.name}." for alias in node.names]
+    return [f"{alias.name}." for alias in node.names] if isinstance(node, ast.Import) else []
 
 
 def test_importing_the_whole_studio_loads_no_torch() -> None:
