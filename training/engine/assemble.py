@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 
 import torch
 from torch import nn
@@ -90,10 +91,7 @@ def assemble(
         read_prompt(config, data.facts)  # refused before the run begins
         data.views, data.compares_samples = objective.views, objective.compares_samples
         own_network = code.code_file if code and isinstance(config.model, UserFile) else None
-
-        def refuse(model: nn.Module) -> None:
-            refuse_too_large(model, config, device, ranks)
-
+        refuse = partial(refuse_too_large, config=config, device=device, ranks=ranks)
         model = make_model(config.model, data.facts, objective.outputs, config.seed, own_network, not loads, refuse)
         refuse(model)  # also one that begins with weights of a known size
         precision, batch_size = config.precision, config.loop.batch_size

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import signal
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from subprocess import Popen
 
 import pytest
 from psutil import Error, Process, process_iter, wait_procs
 
+from tests.training.queue.working import wait_until
 from tests.training.ranks.conftest import Ranks, finish, start
 from tests.training.tiny import tiny
 from training.doctor.run_time import estimate_run_time
@@ -58,7 +58,7 @@ def test_a_long_run_begins_at_once_where_that_is_asked(ranks: Ranks) -> None:
 @pytest.mark.slow
 def test_who_stops_while_it_is_timed_has_no_run(ranks: Ranks) -> None:
     process = ranks.begin(2, *LONG)
-    await_it(lambda: any("--made" in each.cmdline() for each in Process(process.pid).children()))
+    wait_until(lambda: any("--made" in each.cmdline() for each in Process(process.pid).children()))
     process.send_signal(signal.SIGINT)
     ended = finish(process)
     assert ended["code"] == 130, ended["said"]
@@ -145,7 +145,7 @@ def worker(ranks: Ranks) -> Iterator[Popen[str]]:
     added = finish(start(ranks.command("queue", "add", str(ranks.config), "--trust", "--ranks", "2", *sets)))
     assert added["code"] == 0, added["said"]
     with start(ranks.command("queue", "work")) as worker:
-        await_it(lambda: any((ranks.workspace / "runs").glob("*/status.json")))
+        wait_until(lambda: any((ranks.workspace / "runs").glob("*/status.json")))
         yield worker
         worker.kill()  # which its run follows
 
@@ -153,14 +153,7 @@ def worker(ranks: Ranks) -> Iterator[Popen[str]]:
 def await_timing(worker: Popen[str]) -> None:
     """Until its run's command has begun another run, which lies elsewhere."""
     below = Process(worker.pid).children
-    await_it(lambda: any("/trainwright-" in "".join(command_of(each)[4:5]) for each in below(recursive=True)))
-
-
-def await_it(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 120
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: any("/trainwright-" in "".join(command_of(each)[4:5]) for each in below(recursive=True)))
 
 
 def command_of(process: Process) -> list[str]:
