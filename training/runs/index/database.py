@@ -41,7 +41,7 @@ def connect(url: str | URL) -> Engine:
         url = url.set(drivername="postgresql+psycopg")
     options: dict[str, Any] = {"pool_pre_ping": True}  # a connection that was cut is made again
     if url.get_backend_name() == "sqlite" and url.database:
-        options = {"poolclass": NullPool}  # a file is opened in no time, and left open by nobody
+        options = {"poolclass": NullPool}  # a file is opened in a third of a millisecond, and left open by nobody
     if url.drivername == "postgresql+psycopg":
         logging.getLogger("psycopg").setLevel(logging.CRITICAL)  # of a connection that is lost our own sentence tells
         options["connect_args"] = {name: value for name, value in _POSTGRESQL.items() if name not in url.query}
