@@ -24,8 +24,8 @@ def run_all(arguments: list[str], python: str = sys.executable) -> int:
         ("lint", ["-m", "ruff", "check", "."]),
         ("format", ["-m", "ruff", "format", "--check", "--output-format", "concise", "."]),
         ("import contracts", ["-c", lint_imports]),
-        # Two at a time: many tests wait for processes. Neighbors share what is made once for a file.
-        ("tests", ["-m", "pytest", "-n", "2", "--dist", "worksteal", *arguments]),
+        # Three at a time on two cores: many tests wait for processes. Neighbors share what is made once for a file.
+        ("tests", ["-m", "pytest", "-n", "3", "--dist", "worksteal", *arguments]),
     ]
     if "--run-servers" in arguments:
         steps.insert(1, ("servers", ["-m", "tests.servers.debian"]))

@@ -224,7 +224,7 @@ def test_every_check_runs_and_one_failure_fails_the_whole(
     out, err = capfd.readouterr()
     calls = out.splitlines()
     assert [call.split()[2] for call in calls if "-m" in call] == ["studio.preflight", "ruff", "ruff", "pytest"]
-    assert calls[-1] == "called -m pytest -n 2 --dist worksteal -k some thing"
+    assert calls[-1] == "called -m pytest -n 3 --dist worksteal -k some thing"
     assert "--- types\ncalled -m mypy\n" in err
     assert ("FAILED" in err) is bool(code)
     assert ("types" in err.partition("FAILED")[2]) is ("mypy" in broken)
@@ -240,7 +240,7 @@ def test_servers_are_installed_where_their_tests_are_asked_for(
     assert run_all(["--run-servers"], str(python)) == 0
     calls = capfd.readouterr().out.splitlines()
     assert calls[1] == "called -m tests.servers.debian"
-    assert calls[-1] == "called -m pytest -n 2 --dist worksteal --run-servers"
+    assert calls[-1] == "called -m pytest -n 3 --dist worksteal --run-servers"
 
 
 def test_the_program_is_started_where_the_person_stands(tmp_path: Path, environment: Path) -> None:
