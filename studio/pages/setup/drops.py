@@ -47,6 +47,7 @@ class Dropped:
 
 def recognize(path: Path) -> Dropped:
     """What the window makes of ``path``. Raises OSError when it cannot be read."""
+    path.stat()  # what is gone holds nothing, but not because it is no dataset
     name = escape_unprintable(path.name, _LONGEST)
     if _is_configuration(path):
         return Dropped(f"Open {name}", "Its settings take the place of those in the forms.")

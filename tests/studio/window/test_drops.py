@@ -94,6 +94,9 @@ def test_what_cannot_be_used_is_refused_in_words_before_and_after(
     assert heard[0].startswith("film.mp4 holds no dataset")
     assert context.draft.settings() == before
     assert window.rail.current() == "run"
+    file.unlink()  # what is gone is not told to hold nothing
+    drag(window, data)
+    qtbot.waitUntil(lambda: overlay(window).message().endswith("cannot be read (No such file or directory)."))
 
 
 def test_the_overlay_goes_with_the_drag_and_other_things_are_let_through(
