@@ -29,6 +29,7 @@ HERE = Path(__file__).resolve().parent
 ENVIRONMENT = HERE / ".venv"
 STAMP = ENVIRONMENT / "trainwright.json"
 UNFINISHED = ENVIRONMENT / "unfinished"
+LOCK = HERE / ".venv.lock"
 LOG = ENVIRONMENT / "setup.log"
 WHEELS = HERE / "wheels"
 OLDEST_PYTHON = (3, 11)
@@ -83,15 +84,26 @@ def too_old(version: tuple[int, ...]) -> str:
 
 def set_up(testing: bool) -> None:
     """Make `.venv` and install the project into it (editable: the checkout is what runs), unless that is done."""
-    version = None if UNFINISHED.exists() else python_version()
-    project = json.dumps(
-        read_pyproject()["project"], sort_keys=True
-    )  # how to lint and test may change without a new installation
-    if version and stamped(fingerprint(project, version, HERE), testing):
+    if is_set_up(testing):
         return
+    from training.system.turns import take_turn
+
+    with take_turn(LOCK, lambda: say("Another start is setting Trainwright up; this one waits for it.")):
+        if not is_set_up(testing):
+            set_up_now(testing)
+
+
+def is_set_up(testing: bool) -> bool:
+    """Whether all is there for the program, or for its tests."""
+    version = None if UNFINISHED.exists() else python_version()
+    return version is not None and stamped(fingerprint(list_project(), version, HERE), testing)
+
+
+def set_up_now(testing: bool) -> None:
+    """What `set_up` does in its turn."""
     began = time.monotonic()
     check_disk()
-    if version is None:
+    if UNFINISHED.exists() or python_version() is None:
         make_environment()
     UNFINISHED.touch()
     try:
@@ -103,7 +115,7 @@ def set_up(testing: bool) -> None:
     version = python_version()
     if version is None:
         raise SetUpError(f"{environment_python()} does not start; delete {ENVIRONMENT} and try again.")
-    stamp = {"fingerprint": fingerprint(project, version, HERE), "test": testing}
+    stamp = {"fingerprint": fingerprint(list_project(), version, HERE), "test": testing}
     STAMP.write_text(json.dumps(stamp), encoding="utf-8")
     UNFINISHED.unlink()
     say(f"Set up in {time.monotonic() - began:.0f} seconds.")
@@ -124,6 +136,11 @@ def read_pyproject() -> dict[str, Any]:
     import tomllib  # new in 3.11, and an older Python has to come far enough to be told so
 
     return tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def list_project() -> str:
+    """What an installation depends on: how to lint and test may change without a new one."""
+    return json.dumps(read_pyproject()["project"], sort_keys=True)
 
 
 def fingerprint(project: str, python: str, place: Path) -> str:

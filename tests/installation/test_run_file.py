@@ -6,7 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,7 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(run, "ENVIRONMENT", folder)
     monkeypatch.setattr(run, "STAMP", folder / "trainwright.json")
     monkeypatch.setattr(run, "UNFINISHED", folder / "unfinished")
+    monkeypatch.setattr(run, "LOCK", tmp_path / ".venv.lock")
     monkeypatch.setattr(run, "LOG", folder / "setup.log")
     monkeypatch.setattr(run, "WHEELS", tmp_path / "wheels")
     return folder
@@ -104,6 +107,30 @@ def test_a_killed_set_up_is_done_again_from_the_beginning(
     run.set_up(testing=False)
     assert installed == [".[studio,engine]"]
     assert not (environment / "half").exists()
+
+
+def test_two_starts_at_once_set_up_once(
+    installed: list[str], environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def wait(command: list[str], environ: dict[str, str]) -> int:
+        begun.set()
+        assert may_end.wait(60)
+        installed.append(command[-1])
+        return 0
+
+    monkeypatch.setattr(run, "follow", wait)
+    told: list[str] = []
+    monkeypatch.setattr(run, "say", lambda text: (told.append(text), may_end.set() if "waits" in text else None))
+    with ThreadPoolExecutor(2) as starts:
+        first = starts.submit(run.set_up, False)
+        assert begun.wait(60)
+        second = starts.submit(run.set_up, False)
+        first.result(60)
+        second.result(60)
+    assert installed == [".[studio,engine]"]
+    assert told.count("Another start is setting Trainwright up; this one waits for it.") == 1
 
 
 def test_a_failed_download_keeps_what_was_there(
