@@ -91,7 +91,9 @@ class Console:
             where = f"resumed at step {event.step:,}" if event.checkpoint else "started"
             note = f" ({event.device_note})" if event.device_note else ""
             steps = pluralize(event.steps_per_epoch, "step")
-            self._line(f"{where}: {_length(event)} of {steps} on {event.device}{note}")
+            count = supervised_size()
+            shared = f", in {count} processes" if count > 1 else ""
+            self._line(f"{where}: {_length(event)} of {steps} on {event.device}{note}{shared}")
         elif isinstance(event, DataPrepared):
             self._describe_data(event.report)
         elif (

@@ -77,6 +77,11 @@ def list_first(names: Sequence[str], count: int) -> str:
     return ", ".join(names) + (f" and {more:,} more" if more > 0 else "")
 
 
+def join_choices(words: Sequence[str]) -> str:
+    """ "1, 2 or 4": one of ``words``, of which there is at least one."""
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
 def join_sentences(sentences: Sequence[str]) -> str:
     """``sentences`` as one: only the last keeps its full stop."""
     return "; ".join([*(each.removesuffix(".") for each in sentences[:-1]), *sentences[-1:]])

@@ -29,7 +29,8 @@ _HOW = {"kubernetes": "kubectl apply -f {}", "skypilot": "sky jobs launch {}"}
 
 def launch(arguments: argparse.Namespace) -> int:
     """Write, submit or cancel; returns the exit code."""
-    is_config = arguments.target.startswith("preset:") or parse_path(arguments.target).is_file()
+    place = parse_path(arguments.target)
+    is_config = arguments.target.startswith("preset:") or place.suffix == ".toml" or place.is_file()
     kind = cast("Kind | None", arguments.kind)
     _refuse_misfits(arguments, kind, is_config)
     if arguments.cancel:

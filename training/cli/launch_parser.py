@@ -24,7 +24,12 @@ def add_launch(command: Parser) -> None:
         "--ranks", type=int, metavar="M", help="how many processes train on each (one for each GPU asked for, else 1)"
     )
     option("--gpus-per-node", type=int, metavar="G", help="how many GPUs to ask for on each machine (none)")
-    option("--cpus-per-node", type=int, metavar="C", help="how many CPU cores (enough for the ranks and their workers)")
+    option(
+        "--cpus-per-node",
+        type=int,
+        metavar="C",
+        help="how many CPU cores (one for each rank where it is not said; data workers need more)",
+    )
 
     option("--partition", metavar="NAME", help="Slurm: the partition, as sinfo lists them")
     option("--account", metavar="NAME", help="Slurm: which account pays")

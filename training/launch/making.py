@@ -20,7 +20,8 @@ from training.runs.kept_files import keep_files
 from training.streams import say
 from training.system.atomic import write_text
 
-NOT_BEGUN = "Not begun yet: it waits for its turn on the cluster."
+NOT_BEGUN = "Not begun yet"
+_WRITTEN = f"{NOT_BEGUN}: it was written for a cluster, which has to be given it."
 _WRITERS = {"slurm": write_slurm_script, "kubernetes": write_train_job, "skypilot": write_skypilot_task}
 
 
@@ -37,7 +38,7 @@ def make_launch(config: RunConfig, workspace: Path, plan: Plan) -> RunFolder:
 
     folder = create_run(workspace, config, prepare=prepare)
     # No process works on it, and nobody may take it for one whose process was lost.
-    folder.write_status(folder.read_status().model_copy(update={"status": "stopped", "reason": NOT_BEGUN}))
+    folder.write_status(folder.read_status().model_copy(update={"status": "stopped", "reason": _WRITTEN}))
     return folder
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import config_data
 from training.config.rules.slot_problems import slot_problems
-from training.errors import ConfigError, InputError, pluralize
+from training.errors import ConfigError, InputError, join_choices, pluralize
 from training.toml_text import Toml
 
 CUT_OFF, RESUME = "The run was cut off", "Resume it with"
@@ -48,7 +48,7 @@ def refuse_other_count(slots: int, count: int) -> None:
     """Raise InputError where ``count`` processes cannot share ``slots``."""
     if slots % count == 0:
         return
-    fitting = ", ".join(str(number) for number in range(1, slots + 1) if slots % number == 0)
+    fitting = join_choices([str(number) for number in range(1, slots + 1) if slots % number == 0])
     raise InputError(
         f"loop.slots: {pluralize(slots, 'slot')} cannot be shared out among {count} processes.",
         f"Use {fitting} of them, or set loop.slots to a multiple of {count}, which makes another run.",

@@ -17,6 +17,8 @@ from training.system.untrusted import escape_unprintable
 
 _PATIENCE = 30.0  # seconds; a busy controller answers late
 PENDING = "PENDING"
+_AWAY = "resolve_ctls_from_dns_srv", "fetch_config", "Unable to contact slurm controller"
+"""What Slurm's commands say where they are not set up, or their controller is away."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,9 @@ def submit(folder: RunFolder) -> Launch:
     with explain_unwritable(folder.path.parent.parent):
         write_launch(folder, launch)
     record = folder.status()
-    if record.reason == NOT_BEGUN:
-        folder.write_status(record.model_copy(update={"reason": f"{NOT_BEGUN[:-1]} (Slurm job {job})."}))
+    if record.reason.startswith(NOT_BEGUN):
+        waits = f"{NOT_BEGUN}: it waits for its turn on the cluster (Slurm job {job})."
+        folder.write_status(record.model_copy(update={"reason": waits}))
     return launch
 
 
@@ -111,9 +114,12 @@ def _ask(program: str, *words: str) -> str:
     except OSError as error:
         raise InputError(f"{program} cannot be started ({error.strerror or error}).") from error
     if done.returncode:
-        raise InputError(
-            f"{program} says: {_last_words(done.stderr, program) or f'{program} ended with {done.returncode}'}."
-        )
+        said = _last_words(done.stderr, program) or f"it ended with {done.returncode}"
+        if any(words in done.stderr for words in _AWAY):
+            raise InputError(
+                f"{program} is on this machine, but reaches no cluster ({said}); log in on a machine of the cluster, and ask there."
+            )
+        raise InputError(f"{program} says: {said}.")
     return done.stdout
 
 

@@ -20,19 +20,21 @@ from studio.theme import SPACING
 from studio.widgets import STRETCH, MonoText, button, hbox, in_widget, label, vbox
 from training.config import RunConfig
 
-_SIZE = 760, 560
+_SIZE = 760, 720
 _WORDS = (
-    "The run gets its folder now, with the script for sbatch in it; the cluster's machines have to see that folder under the same path. "
-    "It is followed like any run once the cluster has begun it."
+    "“Write script” makes the run's folder, with the script for sbatch in it; the cluster's machines have to see that folder under the same "
+    "path. The run is followed like any other once the cluster has begun it."
 )
+_GPUS, _RANKS = "--gpus-per-node", "--ranks"
 _FIELDS = (
     ("--partition", "Partition", "the cluster's own"),
     ("--account", "Account", "the cluster's own"),
     ("--time", "Time limit", "04:00:00, or the cluster's own"),
-    ("--notice", "Seconds to save before it", "120"),
+    ("--notice", "Saves before the limit (seconds)", "120"),
     ("--nodes", "Nodes", "1"),
-    ("--gpus-per-node", "GPUs of a node", "0"),
-    ("--cpus-per-node", "CPUs of a node", "the cluster's own"),
+    (_GPUS, "GPUs of a node", "0"),
+    (_RANKS, "Processes of a node", "one for each GPU"),
+    ("--cpus-per-node", "CPUs of a node", "one for each process"),
 )
 _TYPED = re.compile(r"\.? Submit it by: |; how far it is tells: ")
 """What is to be typed follows, for people without a window."""
@@ -55,6 +57,8 @@ class SlurmDialog(QDialog):
         for option, title, usual in _FIELDS:
             self.fields[option] = QLineEdit(placeholderText=usual)
             form.addRow(title, self.fields[option])
+        if context.where.count > 1:  # as was chosen for here
+            self.fields[_GPUS if context.where.gpus > 1 else _RANKS].setText(str(context.where.count))
         self.text = MonoText("Script for sbatch")
         self.words = label(_WORDS, "help", wrap=True)
         self.problem = label("", "problem", wrap=True, selectable=True)
@@ -115,7 +119,7 @@ class SlurmDialog(QDialog):
         except (ValueError, IndexError):
             told = None
         if told is None:
-            self.problem.setText(said[-1] if said else "The command ended without a word.")
+            self.problem.setText(_name_fields(said[-1]) if said else "The command ended without a word.")
             self.problem.show()
         else:
             self.run = Path(told["folder"])
@@ -138,3 +142,10 @@ class SlurmDialog(QDialog):
         self.show_button.setEnabled(written)
         self.submit_button.setEnabled(written and has_slurm)
         self.submit_button.setToolTip("Hand the script to Slurm (sbatch)" if has_slurm else NO_SLURM)
+
+
+def _name_fields(sentence: str) -> str:
+    """What the command says of its options, by the fields that they are here."""
+    for option, title, _ in _FIELDS:
+        sentence = re.sub(rf"(?<![\w-]){option}(?![\w-])", title, sentence)
+    return sentence

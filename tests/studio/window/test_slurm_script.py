@@ -19,7 +19,8 @@ from training.config import RunConfig
 def dialog(qtbot: QtBot, context: AppContext, config: Callable[..., RunConfig]) -> Iterator[SlurmDialog]:
     parent = QWidget()
     qtbot.addWidget(parent)
-    made = SlurmDialog(context, config("cluster"), parent)
+    context.where.choose(2)
+    made = SlurmDialog(context, config("cluster", milliseconds=2), parent)
     made.show()
     yield made
     parent.close()
@@ -39,6 +40,7 @@ def test_a_script_is_written_and_written_again_for_the_same_run(
     write(qtbot, dialog)
     assert not dialog.problem.isVisible(), dialog.problem.text()
     assert "#SBATCH --time=02:00:00" in dialog.text.toPlainText()
+    assert "--nproc-per-node=2" in dialog.text.toPlainText()  # as is chosen in Where it runs
     assert "python -m" not in dialog.words.text()
     wait_for_soundness(qtbot, dialog)
     first = dialog.run
@@ -58,7 +60,7 @@ def test_what_cannot_be_written_is_told_and_leaves_nothing(
 ) -> None:
     dialog.fields["--time"].setText("soon")
     write(qtbot, dialog)
-    assert "--time 'soon'" in dialog.problem.text()
+    assert dialog.problem.text().startswith("Time limit 'soon'")
     assert dialog.run is None
     assert not list((context.workspace / "runs").glob("*"))
 

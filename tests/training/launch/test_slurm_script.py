@@ -48,7 +48,7 @@ def test_the_script_is_shown_and_saved_in_a_run_that_has_not_begun(tmp_path: Pat
     assert "--submit" in said.err
     record = folder.status()
     assert (record.status, record.step) == ("stopped", 0)
-    assert record.reason == "Not begun yet: it waits for its turn on the cluster."
+    assert record.reason == "Not begun yet: it was written for a cluster, which has to be given it."
     assert main(["show", str(run)]) == 0
     shown = capsys.readouterr().out
     assert "reason     Not begun yet" in shown

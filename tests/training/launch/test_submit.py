@@ -43,6 +43,9 @@ def test_what_was_submitted_is_recorded_and_shown(
     put_program(programs, "squeue", 'echo "squeue: error: the controller is away" >&2\nexit 1\n', monkeypatch)
     assert main(["show", str(folder.path)]) == 0
     assert "squeue says: the controller is away." in capsys.readouterr().out
+    away = 'echo "squeue: error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host" >&2\nexit 1\n'
+    put_program(programs, "squeue", away, monkeypatch)
+    assert "squeue is on this machine, but reaches no cluster" in refuse(capsys, str(folder.path), "--cancel")
 
 
 def test_a_cluster_that_takes_none_is_quoted_and_the_script_stays(

@@ -12,7 +12,7 @@ from training.config.sections.data.image_section import ImageSection
 from training.config.sections.model_section import ModelSection
 from training.config.sections.multi_task import MultiTask
 from training.config.sections.objective import Objective
-from training.errors import Problem
+from training.errors import Problem, join_choices
 from training.facts import Target
 from training.metric_names import METRICS
 
@@ -56,13 +56,13 @@ def task_problems(config: RunConfig, found_target: Target | None = None) -> Iter
     fix |= {"model.kind": suiting[0]} if suiting else {}
     if wrong_task:
         wanted = " or ".join(_TARGETS[each] for each in objective.takes)
-        advice = f"choose {_join_kinds(others)}" if others else "choose other data"
+        advice = f"choose {join_choices(others)}" if others else "choose other data"
         meant = [each for each in objective.takes if each in dataset.possible_targets]
         if found_target and meant:  # the data was guessed to be something else
             advice += f", or set dataset.task to {meant[0]} if {_MEANT[meant[0]]}"
         what = f"{objective.kind} needs {wanted}, but {dataset.kind} {given}; {advice}."
         yield Problem("objective.kind", what, fix)
-    advice = f"choose {_join_kinds(suiting)}" if suiting else "choose other data"
+    advice = f"choose {join_choices(suiting)}" if suiting else "choose other data"
     if dataset.layout not in model.takes:
         wanted = " or ".join(_INPUTS[each] for each in model.takes)
         what = f"{model.kind} needs {wanted}, but {dataset.kind} gives {dataset.called}; {advice}."
@@ -85,7 +85,7 @@ def task_problems(config: RunConfig, found_target: Target | None = None) -> Iter
     metric = config.checkpoints.monitor
     if metric not in known:
         what = "is not measured" if metric in [f"val/{each.name}" for each in METRICS] else "is no metric"
-        advice = f"choose {_join_kinds(known)}." if len(known) <= _TOLD else f"choose {_join_some(known)}."
+        advice = f"choose {join_choices(known)}." if len(known) <= _TOLD else f"choose {_join_some(known)}."
         yield Problem(
             "checkpoints.monitor",
             f"{metric!r} {what} under {objective.kind}; {advice}",
@@ -133,8 +133,3 @@ def _suiting_models(dataset: DatasetSection, answers: set[str]) -> list[str]:
 def _join_some(kinds: list[str]) -> str:
     """The first and the last of very many."""
     return f"{', '.join(kinds[: _TOLD - 1])}, ... or {kinds[-1]}"
-
-
-def _join_kinds(kinds: list[str]) -> str:
-    """``mlp``, ``auto or val/loss``"""
-    return " or ".join([", ".join(kinds[:-1]), kinds[-1]] if len(kinds) > 1 else kinds)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -17,7 +16,7 @@ from training.doctor.one_batch.fit import Change, Fit, Learner, Report, choose_b
 from training.doctor.one_batch.suspects import list_changes
 from training.engine.assemble import assemble
 from training.engine.session import Session
-from training.errors import format_duration, pluralize
+from training.errors import format_duration, join_choices, pluralize
 from training.events import Finding, FindingLevel
 from training.findings import without_muted
 from training.findings.one_batch import ALIKE, COMPARED, FIT, IGNORES, MOST_STEPS, SURELY
@@ -148,19 +147,15 @@ def _tell(learner: Learner, samples: int, found: _Found, seconds: float) -> Find
         first = cures[0]
         advice = f"With {first.tried} it does; nothing else was changed."
         if len(cures) > 1:
-            advice += f" So it does with {_join([cure.tried for cure in cures[1:]])}."
+            advice += f" So it does with {join_choices([cure.tried for cure in cures[1:]])}."
     else:
         tried = [suspect.tried for suspect in found.suspects if suspect.cured is False]
-        advice = f"None of this helped: {_join(tried)}." if tried else ""
+        advice = f"None of this helped: {join_choices(tried)}." if tried else ""
         advice += " Look at the network itself: Check says what it finds there."
     level: FindingLevel = "info" if falling else "warning"
     if falling:
         advice = f"The loss still falls: more steps would do. {advice}" if not cures else advice
     return FIT.find(level, title, advice.strip(), evidence=evidence, fix=cures[0].fix if cures else {})
-
-
-def _join(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def _tell_ignored(found: _Found) -> list[Finding]:

@@ -21,7 +21,7 @@ from training.engine.device import choose_device, ran_out_of_memory
 from training.engine.ranks.group import Ranks
 from training.engine.session import Session
 from training.engine.shortage import describe_memory, name_rank
-from training.errors import TrainingError, format_bytes
+from training.errors import TrainingError, format_bytes, join_choices
 from training.events import Event
 from training.findings.machine import SHORT
 from training.system.process import give_back_memory
@@ -316,5 +316,5 @@ def _other_advice(session: Session) -> str:
     if session.ema is not None:
         name = "ema_decay" if config.loop.ema_decay is not None else "swa_start"
         choices.append(f"do without the average of the weights (loop.{name})")
-    text = choices[0] if len(choices) == 1 else f"{', '.join(choices[:-1])} or {choices[-1]}"
+    text = join_choices(choices)
     return f"{text[0].upper()}{text[1:]}."
