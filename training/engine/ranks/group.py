@@ -299,9 +299,10 @@ class JoinedRanks(Ranks):
                 continue
             where, process = pickle.loads(self._store.get(self._key(f"process {rank}")))
             if where == machine() and birth(process) is None:
+                log = f"ranks/{rank}/log.txt" if rank else "log.txt"
                 raise RankLost(
                     f"Rank {rank} of {self.count} (process {process}) has ended without a word: it was killed, or it crashed.",
-                    "Resume to go on from the last checkpoint. Where memory is short, use fewer processes; the log of that rank is in the run's folder.",
+                    f"Resume to go on from the last checkpoint. Where memory is short, use fewer processes; the log of that rank is {log} in the run's folder.",
                 )
 
     @property
