@@ -14,6 +14,8 @@ from training.launch.share import refuse_here, refuse_one_device, refuse_other_c
 
 MOST = 64
 SLOTS = "loop.slots"
+PLACE, TITLE = "where", "Where it runs"
+"""How the choice is found, which is no setting of a run."""
 
 
 class WhereItRuns(QObject):

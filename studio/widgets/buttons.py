@@ -146,6 +146,10 @@ class Segmented(QFrame):
         """Take another choice. Raises KeyError for an unknown key."""
         self._buttons[key].setChecked(True)
 
+    def focus_current(self) -> None:
+        """Give the keyboard to the choice that is taken. Raises KeyError while there is none."""
+        self._buttons[self.current()].setFocus()
+
 
 class Hint(QToolButton):
     """An info icon that explains the thing beside it: on hover, on click and, with the keyboard, on Space."""

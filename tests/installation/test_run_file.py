@@ -122,7 +122,13 @@ def test_two_starts_at_once_set_up_once(
 
     monkeypatch.setattr(run, "follow", wait)
     told: list[str] = []
-    monkeypatch.setattr(run, "say", lambda text: (told.append(text), may_end.set() if "waits" in text else None))
+
+    def hear(text: str) -> None:
+        told.append(text)
+        if "waits" in text:
+            may_end.set()
+
+    monkeypatch.setattr(run, "say", hear)
     with ThreadPoolExecutor(2) as starts:
         first = starts.submit(run.set_up, False)
         assert begun.wait(60)

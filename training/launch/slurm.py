@@ -56,7 +56,7 @@ def submit(folder: RunFolder) -> Launch:
     with explain_unwritable(folder.path.parent.parent):
         write_launch(folder, launch)
     record = folder.status()
-    if record.reason.startswith(NOT_BEGUN):
+    if (record.reason or "").startswith(NOT_BEGUN):
         waits = f"{NOT_BEGUN}: it waits for its turn on the cluster (Slurm job {job})."
         folder.write_status(record.model_copy(update={"reason": waits}))
     return launch

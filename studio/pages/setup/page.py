@@ -170,21 +170,21 @@ class SetupPage(QWidget):
             self.go_to(place.path)
 
     def go_to(self, path: str) -> None:
-        """Show a setting and give it the keyboard."""
+        """Show a setting, or where the run is trained, and give it the keyboard."""
         self.show_setting(path)
-        for form in self.forms:
-            if form.knows(path):
-                form.reveal(path)
+        for card in (card for panel in self.panels for card in panel.cards):
+            if card.knows(path):
+                card.reveal(path)
                 return
 
     def show_setting(self, path: str) -> QWidget | None:
         """Bring a setting into view; returns its row."""
         for number, panel in enumerate(self.panels):
-            for form in panel.forms:
-                row = form.row_of(path)
+            for card in panel.cards:
+                row = card.row_of(path)
                 if row is not None:
                     self.tabs.setCurrentIndex(number)
-                    form.unfold_for(path)
+                    card.unfold_for(path)
                     # Its place is known only after the layouts have been worked out.
                     QTimer.singleShot(0, row, partial(panel.scroll_to, row))
                     return row

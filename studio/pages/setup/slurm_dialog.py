@@ -20,21 +20,21 @@ from studio.theme import SPACING
 from studio.widgets import STRETCH, MonoText, button, hbox, in_widget, label, vbox
 from training.config import RunConfig
 
-_SIZE = 760, 720
+_SIZE = 760, 680
 _WORDS = (
     "“Write script” makes the run's folder, with the script for sbatch in it; the cluster's machines have to see that folder under the same "
     "path. The run is followed like any other once the cluster has begun it."
 )
 _GPUS, _RANKS = "--gpus-per-node", "--ranks"
 _FIELDS = (
-    ("--partition", "Partition", "the cluster's own"),
-    ("--account", "Account", "the cluster's own"),
-    ("--time", "Time limit", "04:00:00, or the cluster's own"),
+    ("--partition", "Partition", "the cluster's default"),
+    ("--account", "Account", "the cluster's default"),
+    ("--time", "Time limit", "04:00:00, or the cluster's default"),
     ("--notice", "Saves before the limit (seconds)", "120"),
     ("--nodes", "Nodes", "1"),
-    (_GPUS, "GPUs of a node", "0"),
-    (_RANKS, "Processes of a node", "one for each GPU"),
-    ("--cpus-per-node", "CPUs of a node", "one for each process"),
+    (_GPUS, "GPUs per node", "0"),
+    (_RANKS, "Processes per node", "one for each GPU"),
+    ("--cpus-per-node", "CPUs per node", "one for each process"),
 )
 _TYPED = re.compile(r"\.? Submit it by: |; how far it is tells: ")
 """What is to be typed follows, for people without a window."""

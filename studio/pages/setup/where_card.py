@@ -12,7 +12,7 @@ from studio.forms.messages import with_titles
 from studio.pages.setup.timing_dialog import TimingDialog
 from studio.state.context import AppContext
 from studio.state.scaling_query import ScalingQuery
-from studio.state.where_it_runs import MOST
+from studio.state.where_it_runs import MOST, PLACE, TITLE
 from studio.theme import SPACING, set_role
 from studio.widgets import (
     STRETCH,
@@ -47,11 +47,11 @@ class WhereCard(Card):
     problem_changed = Signal()
 
     def __init__(self, context: AppContext) -> None:
-        super().__init__("Where it runs", "cpu")
+        super().__init__(TITLE, "cpu")
         self._context, self._where = context, context.where
         self.problem = ""
         self.choice = Segmented(((HERE, "This process"), (SEVERAL, "Several processes")))
-        self.choice.setAccessibleName("Where it runs")
+        self.choice.setAccessibleName(TITLE)
         self.number = NumberEdit("int", minimum=2, maximum=MOST)
         self.number.setAccessibleName("Number of processes")
         self.number.setFixedWidth(72)
@@ -87,6 +87,21 @@ class WhereCard(Card):
         yield self.slurm
         yield from self.choice.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
         yield from (self.number, self.fix, self.measure)
+
+    def knows(self, path: str) -> bool:
+        """Whether this is what ``path`` leads to, as it is asked of forms."""
+        return path == PLACE
+
+    def row_of(self, path: str) -> QWidget | None:
+        """All of it; None for any other path."""
+        return self if self.knows(path) else None
+
+    def unfold_for(self, path: str) -> None:
+        """Nothing of it is folded."""
+
+    def reveal(self, _path: str) -> None:
+        """Give the keyboard to what is chosen."""
+        self.choice.focus_current()
 
     @Slot()
     def refresh(self) -> None:

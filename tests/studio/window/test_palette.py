@@ -66,6 +66,8 @@ def test_settings_runs_commands_and_help_are_reached_by_the_keyboard_alone(
         return widget.accessibleName() if widget is not None and page.isAncestorOf(widget) else ""
 
     qtbot.waitUntil(lambda: "Weight decay" in focused())
+    choose("where it runs")
+    qtbot.waitUntil(lambda: focused() == "This process")
     choose("pets street")
     assert window.rail.current() == "run"
     assert context.shown.run.folder == run
