@@ -23,11 +23,13 @@ from training.control import TERM_REASON, stop_with_input
 from training.copies.settings import parse_address
 from training.errors import InputError, RunBusyError
 from training.laboratory.child import BUSY
+from training.launch import torchrun
 from training.notebook import begin_run
 from training.runs.cli_consent import trust_resume
 from training.runs.complete import explain_complete
 from training.runs.folder import RunFolder
 from training.runs.records.forms import StatusRecord
+from training.runs.records.ranks import read_ranks
 from training.runs.relocation import config_here, config_wanted
 from training.runs.resume_plan import keeps_run
 from training.runs.step_profile import read_profile
@@ -79,6 +81,9 @@ def resume(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         return _dry_run(arguments, workspace)
 
+    if arguments.ranks is None and torchrun.world_size() == 1 and not (complete or arguments.overrides):
+        _tell_shared(folder)
+
     def train(arguments: argparse.Namespace, ranks: Any) -> int:
         return _resume(arguments, workspace, folder, complete, ranks)
 
@@ -87,6 +92,14 @@ def resume(arguments: argparse.Namespace) -> int:
         return wanted, arguments.branch or not keeps_run(diff(config_here(folder), wanted))
 
     return train_in_ranks(arguments, read, train, arguments.timed, folder)
+
+
+def _tell_shared(folder: RunFolder) -> None:
+    """Who goes on alone with what several processes trained may not mean to: it takes longer, and other last bits."""
+    shared = read_ranks(folder.path)
+    if shared is not None:
+        count = len(shared.ranks)
+        say(f"note: {count} processes shared this run, and one goes on with it; --ranks {count} shares it again.")
 
 
 def _resume(arguments: argparse.Namespace, workspace: Path, folder: RunFolder, complete: str, ranks: Any) -> int:

@@ -12,6 +12,7 @@ from tests.training.launch.launching import launch, put_program, refuse, write_t
 from training.cli import main
 from training.launch.record import read_launch
 from training.runs.folder import RunFolder
+from training.runs.records.ranks import RankRecord, RanksRecord, write_ranks
 
 
 @pytest.fixture
@@ -110,3 +111,13 @@ def test_a_launched_run_that_is_refused_stays_and_says_why(tmp_path: Path, capsy
     assert record.reason
     assert record.reason in said
     assert json.loads((folder.launch / "launch.json").read_text(encoding="utf-8"))["kind"] == "slurm"
+
+
+def test_whoever_goes_on_alone_with_what_several_trained_is_told(tmp_path: Path, capsys: Captured) -> None:
+    folder = launch(tmp_path, capsys, "--slurm")
+    both = tuple(RankRecord(rank=rank, host="far", process=1, device="CPU", threads=1) for rank in range(2))
+    write_ranks(folder.path, RanksRecord(slots=2, batch_size=4, ranks=both))
+    assert main(["resume", str(folder.path)]) == 0
+    assert "note: 2 processes shared this run, and one goes on with it; --ranks 2 shares it again." in (
+        capsys.readouterr().err
+    )
