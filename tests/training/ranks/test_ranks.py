@@ -212,7 +212,7 @@ def test_so_many_processes_as_cannot_share_the_slots_are_refused(ranks: Ranks) -
     refused = ranks.run(5)
     assert refused["code"] == 2
     assert "loop.slots: 12 slots cannot be shared out among 5 processes" in refused["said"]
-    assert "1, 2, 3, 4, 6, 12" in refused["said"]
+    assert "1, 2, 3, 4, 6 or 12" in refused["said"]
     assert not list((ranks.workspace / "runs").glob("*"))
 
 
