@@ -23,7 +23,6 @@ class InstallCard(Card):
         self._context = context
         self._machine: Machine = look_at_this_machine()
         self._made = ""  # what was installed just now
-        self.is_told = False  # the last problem is about an installation, and stands here
         self.kind = Segmented([(kind.name, kind.title) for kind in KINDS.values()])
         self.kind.setAccessibleName("Kind of engine")
         self.kind.set_current(self._machine.best)
@@ -119,11 +118,9 @@ class InstallCard(Card):
 
     def _show_result(self) -> None:
         engines = engines_of(self._context)
-        if engines.request is not None:
-            self.is_told = True
-        text = engines.problem if self.is_told else ""
-        set_role(self.result, "problem" if text or engines.told else "help")
-        self.result.setText(text or engines.told or self._made)
+        problem = engines.install_problem or engines.told
+        set_role(self.result, "problem" if problem else "help")
+        self.result.setText(problem or self._made)
         self.result.setVisible(bool(self.result.text()))
 
     @Slot()
