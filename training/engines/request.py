@@ -101,6 +101,11 @@ class Progress(BaseModel):
             )
         return text
 
+    def tell_past(self) -> str:
+        """Of an installation that was canceled or cut off: what it was at."""
+        now = str(self)
+        return f"it was {now[:1].lower()}{now[1:]}"
+
 
 Report = Callable[[Progress], object]
 

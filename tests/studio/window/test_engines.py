@@ -178,11 +178,12 @@ def test_an_engine_is_installed_canceled_gone_on_with_and_used(
         assert f"from {server.address}" in card.plan.text()
         card.start.click()
         assert (card.start.isHidden(), card.cancel.isHidden()) == (True, False)
+        assert card.cancel.text() == "Cancel installation"  # the dialog has a Cancel of its own
         qtbot.waitUntil(server.reached.is_set)
         qtbot.waitUntil(lambda: "Downloading" in card.line.accessibleName())
         card.cancel.click()
         qtbot.waitUntil(lambda: card.start.text() == "Go on" and card.start.isVisible())
-        assert "Not finished." in card.line.accessibleName()
+        assert card.line.accessibleName().startswith("Not finished; it was downloading ")
         server.gate.set()
         card.start.click()
         qtbot.waitUntil(lambda: card.result.text().startswith("Installed: PyTorch 2.13.0+cpu (CPU)."))
