@@ -17,10 +17,10 @@ from training.engines.change import add_engine, remove_engine
 from training.engines.install import Installed, Unfinished, discard, install, list_unfinished
 from training.engines.of_runs import require_rest
 from training.engines.overview import Engine, find_interpreter, look_at, look_at_engines
-from training.engines.request import Canceled, Progress, Request
+from training.engines.request import Progress, Request
 from training.engines.search import Found, identify
 from training.engines.trial import judge_engine, try_and_keep
-from training.errors import InputError
+from training.errors import Canceled, InputError
 from training.queue.of_engines import Dependents, name_dependents
 from training.system.interpreter import own_interpreter
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict
 
 from training.engines.kinds import KINDS, Kind, KindName, Machine, estimate_size, find_index
-from training.errors import TrainingError, format_bytes, pluralize
+from training.errors import format_bytes, pluralize
 from training.system.installed import without_secrets
 from training.system.interpreter import is_frozen
 
@@ -108,12 +108,6 @@ class Progress(BaseModel):
 
 
 Report = Callable[[Progress], object]
-
-
-class Canceled(TrainingError):
-    """The person did not want it any more; what was downloaded is kept."""
-
-    exit_code = 130
 
 
 def check_request(request: Request) -> str:

@@ -21,8 +21,8 @@ from training.engines import fetch, install
 from training.engines.install import discard, list_unfinished
 from training.engines.kinds import Machine
 from training.engines.places import ENGINE_FILE, engines_folder
-from training.engines.request import Canceled, Request
-from training.errors import InputError
+from training.engines.request import Request
+from training.errors import Canceled, InputError
 from training.system.gpus import NvidiaTraces
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the environments here are POSIX's")
