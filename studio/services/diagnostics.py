@@ -20,6 +20,7 @@ from training.engines.search import Found, find_engines, identify
 from training.errors import format_bytes, join_sentences
 from training.system.hardware import core_count, name_processor
 from training.system.interpreter import is_frozen
+from training.system.resources import find_checkout
 from training.system.untrusted import escape_unprintable
 
 _LOG_LINES = 60
@@ -34,7 +35,7 @@ def collect_facts(python: str) -> dict[str, JsonValue]:
     machine = look_at_this_machine()
     return {
         "trainwright": VERSION,
-        "installed": "package" if is_frozen() else "python",
+        "installed": "package" if is_frozen() else "checkout" if find_checkout() else "wheel",
         "python": platform.python_version(),
         "platform": platform.platform(),
         "processor": name_processor(),

@@ -108,7 +108,7 @@ def test_the_version_is_told_to_programs(capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr().out == f"Trainwright {__version__}\n"
     assert front_door.main(["--version", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["trainwright"] == __version__
+    assert (told["trainwright"], told["installed"]) == (__version__, "checkout")
     assert {"python", "platform", "processor", "memory", "packages", "engine"} <= set(told)
     assert told["packages"]["numpy"]
     with pytest.raises(SystemExit):
