@@ -132,6 +132,12 @@ class InputError(TrainingError):
     exit_code = 2
 
 
+class Canceled(TrainingError):
+    """The person who asked for it did not want it any more, which is no failure."""
+
+    exit_code = 130
+
+
 class NonFiniteError(InputError):
     """The data holds a number that is missing where none may be, infinite, or too large for float32."""
 

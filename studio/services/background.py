@@ -8,6 +8,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal, Slot
 
+from training.errors import Canceled, TrainingError
+
 logger = logging.getLogger(__name__)
 
 
@@ -28,6 +30,10 @@ class _Work(QRunnable):
     def run(self) -> None:
         try:
             result = self._work()
+        except TrainingError as error:  # its sentence says all; that somebody canceled it is no failure
+            if not isinstance(error, Canceled):
+                logger.info("Background work came to nothing: %s", error)
+            self._deliver((self._handle_failure, error))
         except Exception as error:  # the border between threads: the caller decides what it means
             logger.info("Background work failed", exc_info=True)
             self._deliver((self._handle_failure, error))

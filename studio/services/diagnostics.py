@@ -15,16 +15,18 @@ from pydantic import JsonValue
 from studio.identity import VERSION
 from studio.services.hiding import hide_places
 from training.engines.kinds import look_at_this_machine
-from training.engines.overview import look_at
+from training.engines.overview import STATES, Engine, explain_origin, look_at
 from training.engines.search import Found, find_engines, identify
-from training.errors import format_bytes
+from training.errors import format_bytes, join_sentences
 from training.system.hardware import core_count, name_processor
 from training.system.interpreter import is_frozen
+from training.system.resources import find_checkout
 from training.system.untrusted import escape_unprintable
 
 _LOG_LINES = 60
 _LONGEST_LINE = 500
 _MEMORY = 10**6  # bytes; the other numbers are smaller
+_UNKNOWN = "unknown"  # nobody looked at the engine since it changed; it may have trained all the same
 _PACKAGES = ("PySide6-Essentials", "pyqtgraph", "numpy", "pydantic", "polars", "SQLAlchemy", "torch", "torchvision")
 
 
@@ -33,7 +35,7 @@ def collect_facts(python: str) -> dict[str, JsonValue]:
     machine = look_at_this_machine()
     return {
         "trainwright": VERSION,
-        "installed": "package" if is_frozen() else "python",
+        "installed": "package" if is_frozen() else "checkout" if find_checkout() else "wheel",
         "python": platform.python_version(),
         "platform": platform.platform(),
         "processor": name_processor(),
@@ -43,7 +45,7 @@ def collect_facts(python: str) -> dict[str, JsonValue]:
         "amd": machine.amd,
         "apple": machine.apple,
         "packages": _find_packages(),
-        "engine": _describe_engine(python),
+        "engine": _dump_engine(python),
     }
 
 
@@ -59,14 +61,43 @@ def _find_packages() -> dict[str, JsonValue]:
     return found
 
 
-def _describe_engine(python: str) -> dict[str, JsonValue] | None:
-    """By what its last trial said; without its place, and without the name that a person gave it."""
+def _look_at_engine(python: str) -> Engine | None:
+    """As its last trial left it."""
     if not python:
         return None
     found = next((each for each in find_engines() if identify(each.python) == identify(python)), None)
-    told = look_at(found or Found(python, "added", "")).dump()
-    told["state"] = told["state"] or "not tried"
-    return {name: _hide(value) for name, value in told.items() if name not in ("name", "python", "remedy")}
+    return look_at(found or Found(python, "added", ""))
+
+
+def _dump_engine(python: str) -> JsonValue:
+    """For programs: what there is, without its place, and without the name that a person gave it."""
+    engine = _look_at_engine(python)
+    if engine is None:
+        return None
+    told = {name: value for name, value in engine.dump().items() if name not in ("name", "python", "remedy")}
+    return _hide(_drop_empty(told | {"state": told["state"] or _UNKNOWN}))
+
+
+def _tell_engine(python: str) -> str:
+    """The same for people."""
+    engine = _look_at_engine(python)
+    if engine is None:
+        return "none"
+    told = [explain_origin(engine.found)]
+    if engine.verdict is None:
+        return f"{told[0]}; its state is {_UNKNOWN}: Preferences, Engines tells it"
+    told += [STATES[engine.verdict.state], engine.verdict.problem, engine.describe()]
+    if engine.answer is not None and engine.answer.torchvision:
+        told.append(f"torchvision {engine.answer.torchvision}")
+    return hide_places(join_sentences([each for each in (*told, *engine.verdict.lacks, engine.told) if each]))
+
+
+def _drop_empty(value: JsonValue) -> JsonValue:
+    if isinstance(value, list):
+        return [_drop_empty(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _drop_empty(each) for name, each in value.items() if each not in (None, "", [])}
+    return value
 
 
 def _hide(value: JsonValue) -> JsonValue:
@@ -99,4 +130,5 @@ def write_diagnostics(python: str, log: Path) -> str:
     except OSError as error:
         lines = [f"The log cannot be read: {error.strerror}"]
     tail = [escape_unprintable(line, _LONGEST_LINE) for line in hide_places("\n".join(lines)).split("\n")]
-    return "\n".join([format_facts(collect_facts(python)), "", "The end of the log:", "", *tail])
+    facts = collect_facts(python) | {"engine": _tell_engine(python)}
+    return "\n".join([format_facts(facts), "", "The end of the log:", "", *tail])

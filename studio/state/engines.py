@@ -17,10 +17,10 @@ from training.engines.change import add_engine, remove_engine
 from training.engines.install import Installed, Unfinished, discard, install, list_unfinished
 from training.engines.of_runs import require_rest
 from training.engines.overview import Engine, find_interpreter, look_at, look_at_engines
-from training.engines.request import Canceled, Progress, Request
+from training.engines.request import Progress, Request
 from training.engines.search import Found, identify
 from training.engines.trial import judge_engine, try_and_keep
-from training.errors import InputError
+from training.errors import Canceled, InputError
 from training.queue.of_engines import Dependents, name_dependents
 from training.system.interpreter import own_interpreter
 
@@ -34,9 +34,10 @@ class Engines(QObject):
         changed(): what is known is another, or something began or ended.
         progressed(): an installation came further.
         installed(Installed): there is one more.
+        added(str): that one, as it was typed, is listed.
     """
 
-    changed, progressed, installed = Signal(), Signal(), Signal(object)
+    changed, progressed, installed, added = Signal(), Signal(), Signal(object), Signal(str)
     _reported = Signal(object)
 
     def __init__(
@@ -51,7 +52,8 @@ class Engines(QObject):
         self.trying: set[str] = set()  # the interpreters that are tried, or wait for it
         self.request: Request | None = None  # of the installation under way
         self.progress = Progress()
-        self.problem = ""  # why the last installation, or change, came to nothing
+        self.problem = ""  # why the last change of the list came to nothing
+        self.install_problem = ""  # why the last installation, or its discarding, did
         self.told = ""  # what the last installation has to say
         self._is_canceled = False
         self._reported.connect(self._on_reported)
@@ -89,7 +91,7 @@ class Engines(QObject):
 
     def add(self, text: str) -> None:
         """Have the interpreter or environment ``text`` listed, and tried."""
-        self._change(lambda: add_engine(find_interpreter(text)))
+        self._change(lambda: add_engine(find_interpreter(text)), lambda: self.added.emit(text))
 
     def remove(self, engine: Engine) -> None:
         """Delete one that was installed, or forget one that was added."""
@@ -97,7 +99,13 @@ class Engines(QObject):
 
     def discard(self, name: str) -> None:
         """Delete what there is of an unfinished one."""
-        self._change(partial(discard, name))
+        self.install_problem = self.told = ""
+        self._looker.submit(partial(discard, name), lambda _: self.refresh(), self._on_not_discarded)
+
+    def forget_problem(self) -> None:
+        """Whoever looked at the list has read it."""
+        self.problem = ""
+        self.changed.emit()
 
     def find_dependents(self, engine: Engine, handle_them: Callable[[Dependents], object]) -> None:
         """Tell which runs need it."""
@@ -108,7 +116,7 @@ class Engines(QObject):
         if self.request is not None:
             return
         self.request, self.progress, self._is_canceled = request, Progress(), False
-        self.problem = self.told = ""
+        self.install_problem = self.told = ""
         work = partial(install, request, self._reported.emit, self._is_given_up, anyway=True)
         self._installer.submit(work, self._on_installed, self._on_not_installed)
         self.changed.emit()
@@ -127,9 +135,14 @@ class Engines(QObject):
         """Asked by another thread."""
         return self._is_canceled or self._background.is_closed
 
-    def _change(self, work: Callable[[], object]) -> None:
+    def _change(self, work: Callable[[], object], handle_done: Callable[[], object] = lambda: None) -> None:
         self.problem = self.told = ""
-        self._looker.submit(work, lambda _: self.refresh(), self._on_failed)
+
+        def go_on(_: object) -> None:
+            handle_done()
+            self.refresh()
+
+        self._looker.submit(work, go_on, self._on_failed)
 
     def _on_looked(self, found: tuple[list[Engine], list[Unfinished]]) -> None:
         self.engines, self.unfinished = found
@@ -162,10 +175,14 @@ class Engines(QObject):
     def _on_not_installed(self, error: Exception) -> None:
         self.request = None
         if not isinstance(error, Canceled):
-            self.problem = str(error)
+            self.install_problem = str(error)
             if not isinstance(error, InputError):
                 logger.error("An engine could not be installed.", exc_info=error)
         self.refresh()
+
+    def _on_not_discarded(self, error: Exception) -> None:
+        self.install_problem = str(error)
+        self.changed.emit()
 
     def _on_failed(self, error: Exception) -> None:
         self.problem = str(error)

@@ -14,9 +14,9 @@ from PySide6.QtCore import QObject, Signal
 from studio.services.app_settings import draft_file, read_object, write_object
 from studio.services.settings import SettingsStore
 from studio.state.context import AppContext
-from training.errors import InputError
+from training.errors import Canceled, InputError
 from training.moving.kept_paths import Move, make_mover, move_all
-from training.moving.move import MoveCanceled, MoveProgress, delete_old, finish_move, move_workspace
+from training.moving.move import MoveProgress, delete_old, finish_move, move_workspace
 from training.moving.plan import MovePlan, make_plan
 from training.runs.workspace import default_workspace
 from training.typed_paths import parse_path
@@ -145,7 +145,7 @@ class Moving(QObject):
     def _on_not_moved(self, error: Exception) -> None:
         self._context.settings.update(workspace_target="")
         self.stage = Stage.CHOOSING
-        self.problem = "" if isinstance(error, MoveCanceled) else _say(error)
+        self.problem = "" if isinstance(error, Canceled) else _say(error)
         self.changed.emit()
 
     def _on_deleted(self, _: object) -> None:

@@ -11,7 +11,7 @@ from studio.theme import SPACING, set_role
 from studio.widgets import Card, PathEdit, ProgressLine, Segmented, button, hbox, in_widget, label, vbox
 from training.engines.install import Installed, Unfinished
 from training.engines.kinds import KINDS, Machine, explain_refusal, look_at_this_machine
-from training.engines.request import Progress, Request
+from training.engines.request import Request
 from training.system.installed import without_secrets
 
 
@@ -23,7 +23,6 @@ class InstallCard(Card):
         self._context = context
         self._machine: Machine = look_at_this_machine()
         self._made = ""  # what was installed just now
-        self.is_told = False  # the last problem is about an installation, and stands here
         self.kind = Segmented([(kind.name, kind.title) for kind in KINDS.values()])
         self.kind.setAccessibleName("Kind of engine")
         self.kind.set_current(self._machine.best)
@@ -34,7 +33,7 @@ class InstallCard(Card):
         self.options = self._make_options()
         self.options.hide()
         self.start = button("Install", "download", "primary", clicked=self._on_start)
-        self.cancel = button("Cancel", "cross", clicked=engines_of(context).cancel)
+        self.cancel = button("Cancel installation", "cross", clicked=engines_of(context).cancel)
         self.discard = button("Discard", "trash", "ghost", clicked=self._on_discard)
         self.line = ProgressLine()
         self.result = label("", "help", wrap=True, selectable=True)
@@ -103,7 +102,9 @@ class InstallCard(Card):
         self.cancel.setEnabled(not engines.is_canceling)
         self.line.setVisible(busy or go_on)
         if go_on and unfinished is not None:
-            self._show(unfinished.progress, "Not finished. ")
+            progress = unfinished.progress
+            words = str(progress) if unfinished.is_busy else f"Not finished; {progress.tell_past()}."
+            self.line.set_progress(progress.fraction or 0.0, words)
         elif busy:
             self._show_progress()
         self._show_result()
@@ -111,19 +112,14 @@ class InstallCard(Card):
     @Slot()
     def _show_progress(self) -> None:
         engines = engines_of(self._context)
-        self._show(engines.progress, "Canceling … " if engines.is_canceling else "")
-
-    def _show(self, progress: Progress, before: str) -> None:
-        still = engines_of(self._context).request is None
-        self.line.set_progress(progress.fraction if not still else progress.fraction or 0.0, f"{before}{progress}")
+        before = "Canceling … " if engines.is_canceling else ""
+        self.line.set_progress(engines.progress.fraction, f"{before}{engines.progress}")
 
     def _show_result(self) -> None:
         engines = engines_of(self._context)
-        if engines.request is not None:
-            self.is_told = True
-        text = engines.problem if self.is_told else ""
-        set_role(self.result, "problem" if text or engines.told else "help")
-        self.result.setText(text or engines.told or self._made)
+        problem = engines.install_problem or engines.told
+        set_role(self.result, "problem" if problem else "help")
+        self.result.setText(problem or self._made)
         self.result.setVisible(bool(self.result.text()))
 
     @Slot()

@@ -124,6 +124,7 @@ class EngineForms(QWidget):
         self.path.path_changed.connect(lambda text: self.add.setEnabled(bool(text.strip())))
         self.add.setEnabled(False)
         engines_of(context).changed.connect(self.show_engines)
+        engines_of(context).added.connect(self._on_added)
         self.show_engines()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -151,9 +152,8 @@ class EngineForms(QWidget):
         others = f"Show {hidden} more that cannot train"
         self.others.setText("Hide those that cannot train" if self._shows_others else others)
         self.others.setVisible(bool(hidden) or self._shows_others)
-        problem = "" if engines.request is not None or self.install.is_told else engines.problem
-        self.problem.setText(problem)
-        self.problem.setVisible(bool(problem))
+        self.problem.setText(engines.problem)
+        self.problem.setVisible(bool(engines.problem))
 
     def _is_shown(self, engine: Engine) -> bool:
         engines = engines_of(self._context)
@@ -168,7 +168,11 @@ class EngineForms(QWidget):
     @Slot()
     def _on_add(self) -> None:
         engines_of(self._context).add(self.path.path().strip())
-        self.path.set_path("")
+
+    @Slot(str)
+    def _on_added(self, text: str) -> None:
+        if self.path.path().strip() == text:  # else the next one is being typed
+            self.path.set_path("")
 
 
 def _is_gone(engine: Engine) -> bool:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QStackedWi
 
 from studio.services.app_settings import TEXT_SIZES
 from studio.state.context import AppContext
+from studio.state.engines import engines_of
 from studio.state.moving import find_workspace
 from studio.theme import SPACING, theme
 from studio.widgets import (
@@ -134,6 +135,7 @@ class PreferencesDialog(QDialog):
         self.sections.setCurrentRow(0)
         both = hbox(self.sections, (stack, 1), spacing=SPACING.l)
         vbox((both, 1), self.problem, buttons, parent=self, spacing=SPACING.m, margins=SPACING.l)
+        self.finished.connect(engines_of(self._context).forget_problem)
         self.finished.connect(self.trackers.give_up)
         self.finished.connect(self.copies.give_up)
         resize_within_parent(self, round(_WIDTH * scale), round(_HEIGHT * scale))

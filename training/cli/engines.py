@@ -166,5 +166,8 @@ def _describe(engine: Engine) -> list[str]:
 
 
 def _describe_unfinished(each: Unfinished) -> str:
-    words = "is being installed" if each.is_busy else "was not finished; install it once more to go on, or remove it"
-    return f"{each.request.title}: {words}  ({each.progress})"
+    if each.is_busy:
+        return f"{each.request.title}: is being installed  ({each.progress})"
+    return (
+        f"{each.request.title}: not finished; {each.progress.tell_past()}. Install it once more to go on, or remove it."
+    )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 
 from training.cli.options import agree, workspace_of
+from training.errors import Canceled
 from training.laboratory.child import Interrupt, count_signals
 from training.live_line import LiveLine, Part
-from training.moving.move import MoveCanceled, delete_old, finish_move, move_workspace
+from training.moving.move import delete_old, finish_move, move_workspace
 from training.moving.plan import make_plan
 from training.streams import print_json, say
 from training.system.untrusted import escape_unprintable
@@ -30,7 +31,7 @@ def move(arguments: argparse.Namespace) -> int:
     with count_signals(interrupt):
         try:
             kept = move_workspace(plan, lambda progress: line.draw([Part(str(progress))]), lambda: interrupt.asked > 0)
-        except MoveCanceled as canceled:
+        except Canceled as canceled:
             line.clear()
             say(str(canceled))
             return 130

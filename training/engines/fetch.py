@@ -22,8 +22,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from urllib.request import HTTPSHandler, OpenerDirector, ProxyHandler, build_opener, url2pathname
 from urllib.request import Request as HttpRequest
 
-from training.engines.request import Canceled
-from training.errors import InputError
+from training.errors import Canceled, InputError
 from training.system.pip_settings import PipSettings
 
 _SECONDS = 30.0  # without a byte

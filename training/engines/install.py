@@ -23,10 +23,10 @@ from training.engines.fetch import Fetcher
 from training.engines.kinds import Machine, estimate_size, explain_refusal, look_at_this_machine
 from training.engines.places import ENGINE_FILE, PARTIAL, engines_folder, read_record, write_record
 from training.engines.plan import DiskFull, Plan, make_plan, parse_plan, pip_environment, run_pip
-from training.engines.request import UV_PYTHON, Canceled, Progress, Report, Request, check_request
+from training.engines.request import UV_PYTHON, Progress, Report, Request, check_request
 from training.engines.search import interpreter_of
 from training.engines.trial import judge_engine, try_engine
-from training.errors import InputError, format_bytes
+from training.errors import Canceled, InputError, format_bytes
 from training.system.installed import without_secrets
 from training.system.interpreter import is_frozen, without_python
 from training.system.pip_settings import PipSettings, read_pip_settings

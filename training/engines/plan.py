@@ -16,9 +16,9 @@ from typing import Any, Final
 import training
 from training.engines.fetch import Fetcher, Wheel
 from training.engines.kinds import Machine, explain_build, find_index
-from training.engines.request import Canceled, Request
+from training.engines.request import Request
 from training.engines.requirements import list_requirements
-from training.errors import InputError
+from training.errors import Canceled, InputError
 from training.system.installed import canonical_name, without_secrets
 from training.system.installer_words import find_cause, last_words
 from training.system.interpreter import without_python

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict
 
 from training.engines.kinds import KINDS, Kind, KindName, Machine, estimate_size, find_index
-from training.errors import TrainingError, format_bytes, pluralize
+from training.errors import format_bytes, pluralize
 from training.system.installed import without_secrets
 from training.system.interpreter import is_frozen
 
@@ -101,14 +101,13 @@ class Progress(BaseModel):
             )
         return text
 
+    def tell_past(self) -> str:
+        """Of an installation that was canceled or cut off: what it was at."""
+        now = str(self)
+        return f"it was {now[:1].lower()}{now[1:]}"
+
 
 Report = Callable[[Progress], object]
-
-
-class Canceled(TrainingError):
-    """The person did not want it any more; what was downloaded is kept."""
-
-    exit_code = 130
 
 
 def check_request(request: Request) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from training.errors import InputError, TrainingError, format_bytes
+from training.errors import Canceled, InputError, format_bytes
 from training.moving.at_work import refuse_work
 from training.moving.kept_paths import find_changes, write_changes
 from training.moving.plan import MARK, MovePlan, is_leftover, refuse_little_room, refuse_place, walk
@@ -25,10 +25,6 @@ from training.system.atomic import sync_folder, write_text
 _CHUNK: Final = 4 << 20
 _COARSE: Final = 2.0  # seconds: how exactly the disks of cameras keep times
 _NO_RENAME: Final = (errno.EXDEV, errno.EBUSY, errno.ENOTEMPTY, errno.EEXIST)
-
-
-class MoveCanceled(TrainingError):
-    """Somebody would not wait; all is as it was."""
 
 
 class MoveProgress(NamedTuple):
@@ -59,7 +55,7 @@ def move_workspace(
     plan: MovePlan, report: Report = lambda progress: None, is_canceled: IsCanceled = lambda: False
 ) -> bool:
     """Have all of the workspace in its new place; returns whether the old folder is still there, too. Raises InputError, and
-    MoveCanceled where ``is_canceled`` said so: then the old one is whole and in use, and nothing is left in the new place."""
+    Canceled where ``is_canceled`` said so: then the old one is whole and in use, and nothing is left in the new place."""
     refuse_place(plan.workspace, plan.target)
     refuse_work(plan.workspace)
     try:
@@ -152,7 +148,7 @@ class _Copy:
         self._progress = MoveProgress()
 
     def make(self) -> None:
-        """Copy and compare. Raises OSError, InputError, MoveCanceled, with nothing left of it."""
+        """Copy and compare. Raises OSError, InputError, Canceled, with nothing left of it."""
         target = self._plan.target
         made = [path for path in (target, *target.parents) if not path.exists()]
         target.mkdir(parents=True, exist_ok=True)
@@ -216,7 +212,7 @@ class _Copy:
 
     def _go_on(self, more: int) -> None:
         if self._is_canceled():
-            raise MoveCanceled("Canceled. The workspace is where it was.")
+            raise Canceled("Canceled. The workspace is where it was.")
         self._progress = self._progress._replace(done=min(self._progress.done + more, self._progress.total))
         self._report(self._progress)
 

@@ -24,6 +24,7 @@ from studio.services.background import Background, Refresher
 from studio.services.crash import Crash, CrashReporter, CrashReports, read_report
 from studio.services.keep_awake import KeepAwake, inhibitor_command
 from studio.services.settings import SettingsStore
+from training.errors import Canceled, InputError
 
 
 def test_settings_survive_a_round_trip_and_a_bad_file(tmp_path: Path) -> None:
@@ -141,6 +142,22 @@ def test_background_work_answers_in_the_gui_thread(qtbot: QtBot, background: Bac
     background.submit(lambda: 1 // 0, note, lambda error: note(type(error)))
     qtbot.waitUntil(lambda: len(answers) == 2)
     assert answers == [(False, True), (ZeroDivisionError, True)]
+
+
+def test_only_unforeseen_failures_of_background_work_are_logged_with_a_traceback(
+    qtbot: QtBot, background: Background, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    answers: list[object] = []
+
+    def fail(error: Exception) -> None:
+        raise error
+
+    for error in (Canceled("Canceled."), InputError("There is no file x."), ValueError("unforeseen")):
+        background.submit(partial(fail, error), answers.append, answers.append)
+    qtbot.waitUntil(lambda: len(answers) == 3)
+    logged = [(each.getMessage(), bool(each.exc_info)) for each in caplog.records]
+    assert logged == [("Background work came to nothing: There is no file x.", False), ("Background work failed", True)]
 
 
 def test_what_is_asked_for_while_it_is_done_is_done_once_more(qtbot: QtBot, background: Background) -> None:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from studio import __main__ as front_door
-from studio.services.diagnostics import write_diagnostics
+from studio.services.diagnostics import collect_facts, write_diagnostics
 from studio.services.hiding import hide_places
 from studio.services.logs import LOG_FILE, log_folder
 from studio.state.context import AppContext
@@ -21,6 +21,9 @@ from studio.widgets import MonoText
 from studio.window.dialogs import AboutDialog, ReportDialog
 from tests.studio.window_driver import answer_next_dialog, open_window, press
 from training import __version__
+from training.engines.answer import Answer, Device
+from training.engines.requirements import list_requirements
+from training.engines.trial import keep_answer
 
 
 @pytest.fixture
@@ -55,6 +58,30 @@ def test_about_copies_versions_hardware_engine_and_the_end_of_the_log(qtbot: QtB
     assert sys.executable not in copied
 
 
+def test_of_an_engine_only_what_there_is_is_told_in_words(tmp_path: Path) -> None:
+    cpu = Device(device="cpu", name="CPU", difference=1e-7)
+    versions = dict.fromkeys((each.name for each in list_requirements()), "9999.0") | {"onnx": None}
+    answer = Answer(python="3.11.2", packages=versions, training=__version__, torch="2.13.0", devices=(cpu,))
+    keep_answer(sys.executable, answer)
+    [line] = [each for each in write_diagnostics(sys.executable, tmp_path).splitlines() if each.startswith("engine: ")]
+    assert line == (
+        "engine: The Python this program runs on; ready, with parts left out; Python 3.11.2 · PyTorch 2.13.0 · CPU · no GPU; "
+        "onnx is not installed: export to ONNX is left out."
+    )
+    told = collect_facts(sys.executable)["engine"]
+    assert isinstance(told, dict)
+    assert told["devices"] == [{"device": "cpu", "name": "CPU", "difference": 1e-7}]
+    assert {"problem", "torchvision", "memory"}.isdisjoint(told)
+
+
+def test_an_engine_that_nobody_looked_at_is_not_said_to_be_untried(tmp_path: Path) -> None:
+    assert collect_facts(sys.executable)["engine"] == {"origin": "own", "state": "unknown"}
+    assert (
+        "engine: The Python this program runs on; its state is unknown: Preferences, Engines tells it\n"
+        in write_diagnostics(sys.executable, tmp_path)
+    )
+
+
 @pytest.mark.usefixtures("log")
 def test_a_report_of_a_problem_has_them_too(qtbot: QtBot, context: AppContext) -> None:
     window = open_window(qtbot, context)
@@ -81,7 +108,7 @@ def test_the_version_is_told_to_programs(capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr().out == f"Trainwright {__version__}\n"
     assert front_door.main(["--version", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["trainwright"] == __version__
+    assert (told["trainwright"], told["installed"]) == (__version__, "checkout")
     assert {"python", "platform", "processor", "memory", "packages", "engine"} <= set(told)
     assert told["packages"]["numpy"]
     with pytest.raises(SystemExit):

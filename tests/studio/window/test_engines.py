@@ -112,6 +112,7 @@ def test_one_is_added_by_its_folder_and_removed_again(
     dialog.engines.path.set_path(str(tmp_path / "mine"))
     dialog.engines.add.click()
     row = row_of(qtbot, dialog, "mine")
+    assert dialog.engines.path.path() == ""
     row.use.click()
     asked = answer_next_question(qtbot, "Remove")
     row_of(qtbot, dialog, "mine").remove.click()
@@ -123,6 +124,12 @@ def test_one_is_added_by_its_folder_and_removed_again(
     dialog.engines.path.set_path(str(tmp_path / "nothing"))
     dialog.engines.add.click()
     qtbot.waitUntil(lambda: "There is no file" in dialog.engines.problem.text())
+    assert dialog.engines.path.path() == str(tmp_path / "nothing")  # a slip can be mended
+    assert dialog.engines.install.result.isHidden()
+    dialog.reject()
+    again = PreferencesDialog(context)
+    qtbot.addWidget(again)
+    assert again.engines.problem.isHidden()
 
 
 def test_one_that_is_gone_while_chosen_is_said(
@@ -171,11 +178,12 @@ def test_an_engine_is_installed_canceled_gone_on_with_and_used(
         assert f"from {server.address}" in card.plan.text()
         card.start.click()
         assert (card.start.isHidden(), card.cancel.isHidden()) == (True, False)
+        assert card.cancel.text() == "Cancel installation"  # the dialog has a Cancel of its own
         qtbot.waitUntil(server.reached.is_set)
         qtbot.waitUntil(lambda: "Downloading" in card.line.accessibleName())
         card.cancel.click()
         qtbot.waitUntil(lambda: card.start.text() == "Go on" and card.start.isVisible())
-        assert "Not finished." in card.line.accessibleName()
+        assert card.line.accessibleName().startswith("Not finished; it was downloading ")
         server.gate.set()
         card.start.click()
         qtbot.waitUntil(lambda: card.result.text().startswith("Installed: PyTorch 2.13.0+cpu (CPU)."))
@@ -192,7 +200,7 @@ def test_an_engine_is_installed_canceled_gone_on_with_and_used(
 
 @pytest.mark.slow
 def test_an_index_that_is_away_is_told(
-    qtbot: QtBot, dialog: PreferencesDialog, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot, context: AppContext, dialog: PreferencesDialog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PIP_RETRIES", "1")
     card = dialog.engines.install
@@ -202,6 +210,11 @@ def test_an_index_that_is_away_is_told(
     qtbot.waitUntil(lambda: "cannot be reached" in card.result.text())
     assert card.result.property("role") == "problem"
     assert (card.start.text(), card.start.isEnabled()) == ("Install", True)
+    dialog.reject()
+    again = PreferencesDialog(context)
+    qtbot.addWidget(again)
+    assert again.engines.problem.isHidden()
+    assert "cannot be reached" in again.engines.install.result.text()  # below the card it is about
 
 
 def test_a_kind_that_makes_no_sense_says_why(

@@ -20,7 +20,8 @@ from studio.window.moving import MoveDialog
 from studio.window.preferences import PreferencesDialog
 from tests.studio.window_driver import open_window
 from training.config import RunConfig
-from training.moving.move import MoveCanceled, MoveProgress
+from training.errors import Canceled
+from training.moving.move import MoveProgress
 from training.moving.plan import MARK, MovePlan, make_plan
 from training.runs.folder import RunFolder, claim, create_run, release
 
@@ -112,7 +113,7 @@ def test_a_move_is_canceled(
         report(MoveProgress("Copying", 30, 100))
         while not is_canceled():
             time.sleep(0.01)
-        raise MoveCanceled("Canceled.")
+        raise Canceled("Canceled.")
 
     monkeypatch.setattr(studio.state.moving, "move_workspace", wait)
     choose(qtbot, context, dialog, tmp_path / "new")

@@ -21,8 +21,8 @@ from training.engines import fetch, install
 from training.engines.install import discard, list_unfinished
 from training.engines.kinds import Machine
 from training.engines.places import ENGINE_FILE, engines_folder
-from training.engines.request import Canceled, Request
-from training.errors import InputError
+from training.engines.request import Request
+from training.errors import Canceled, InputError
 from training.system.gpus import NvidiaTraces
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the environments here are POSIX's")
@@ -170,13 +170,18 @@ def test_a_connection_that_breaks_off_goes_on_where_it_was(server: Server, monke
 
 
 @pytest.mark.slow
-def test_a_canceled_installation_is_gone_on_with(server: Server) -> None:
+def test_a_canceled_installation_is_gone_on_with(
+    server: Server, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
     server.gate.clear()
     request = Request(kind="cpu", index=server.address)
     with pytest.raises(Canceled):
         install.install(request, lambda _: None, server.reached.is_set, NVIDIA)
     (unfinished,) = list_unfinished()
     assert (unfinished.request, unfinished.is_busy, unfinished.progress.stage) == (request, False, "downloading")
+    monkeypatch.setattr("training.cli.engines.look_at_engines", list)
+    assert main(["engines", "list"]) == 0
+    assert "cpu: not finished; it was downloading " in capsys.readouterr().out
     with pytest.raises(InputError, match="other settings"):
         install.install(request.model_copy(update={"proxy": "http://proxy:1"}), lambda _: None, machine=NVIDIA)
     whole = {path.name for path in (engines_folder() / "cpu.partial/wheels").glob("*.whl")}

@@ -16,8 +16,8 @@ import pytest
 from tests.training.commands import Captured, json_line
 from tests.training.tiny import tiny
 from training.cli import main
-from training.errors import InputError
-from training.moving.move import MoveCanceled, MoveProgress, delete_old, finish_move, move_workspace
+from training.errors import Canceled, InputError
+from training.moving.move import MoveProgress, delete_old, finish_move, move_workspace
 from training.moving.plan import MARK, MovePlan, make_plan
 from training.queue.store import Queue
 from training.runs.folder import RunFolder, create_run
@@ -130,7 +130,7 @@ def test_an_old_folder_that_somebody_worked_in_since_is_not_deleted(workspace: P
 @pytest.mark.parametrize("stage", ["Copying", "Comparing"])
 def test_a_canceled_copy_leaves_nothing(workspace: Path, tmp_path: Path, stage: str) -> None:
     before, target, seen = read_tree(workspace), tmp_path / "deep" / "place", set[str]()
-    with pytest.raises(MoveCanceled, match="where it was"):
+    with pytest.raises(Canceled, match="where it was"):
         move_workspace(plan_copy(workspace, target), lambda progress: seen.add(progress.stage), lambda: stage in seen)
     assert read_tree(workspace) == before
     assert not (tmp_path / "deep").exists()
