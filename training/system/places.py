@@ -35,7 +35,7 @@ def settings_folder() -> Path:
 
 
 def data_folder() -> Path:
-    """Engines, data sets that were fetched, files that a person agreed to run."""
+    """Engines, data sets that were fetched, files that a person agreed to run, which windows are open."""
     return _find("data") or _of_system().user_data_path
 
 
