@@ -107,8 +107,8 @@ class Application(QObject):
             self.context.open_run(Path(name).resolve())
         elif name and (run := run_opened_by(Path(name).resolve())):
             self.context.open_run(run)
-        elif name:
-            self.context.open_config(name, start)
+        elif name and self.context.open_config(name, start) and not start:
+            self.context.show_page("setup")
 
     @Slot(object)
     def _on_asked(self, request: Request) -> None:

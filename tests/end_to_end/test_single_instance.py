@@ -65,12 +65,12 @@ def test_a_second_start_hands_over_to_the_window_that_is_open(tmp_path: Path, mo
     with started() as window:
         assert read(window) == "open"
         hand_over()
-        assert read(window).startswith("front, ")
+        assert read(window).startswith("front, run: ")
         hand_over("a b.toml")
-        assert read(window) == "front, handed"
+        assert read(window) == "front, setup: handed"
         run = create_run(tmp_path / "elsewhere", tiny())
         hand_over(str(run.opener_file))
-        assert read(window) == f"front, {run.id}"
+        assert read(window) == f"front, run: {run.id}"
         Path(os.environ["TRAINWRIGHT_WORKSPACE"]).mkdir(exist_ok=True)
         with started("--new-window") as another:
             assert read(another) == "open"
@@ -80,7 +80,7 @@ def test_a_second_start_hands_over_to_the_window_that_is_open(tmp_path: Path, mo
     with started() as window:  # what was killed is in nobody's way
         assert read(window) == "open"
         hand_over("preset:sample")
-        assert read(window).startswith("front, ")
+        assert read(window).startswith("front, setup: ")
         end(window)
     assert move_workspace(tmp_path / "new") == 0
 
@@ -97,6 +97,6 @@ def test_what_knocks_and_says_nothing_sensible_is_left_standing(runtime: Path) -
                 stranger.connect(str(address))
                 stranger.sendall(said)
         hand_over()
-        assert read(window).startswith("front, ")
+        assert read(window).startswith("front, run: ")
         end(window)
     assert not address.exists()
