@@ -51,8 +51,7 @@ class Draft(QObject):
         replaced(): everything may be different (another file, undo).
         stepped(back, changes): an edit was taken back (or, with ``back`` False, made again); old and new value by dotted path.
         problems_changed(): the list of problems is another one.
-        overwritten(settings, file): others, those of ``file`` where it is not "", were put in the place of these, which a person had
-            changed.
+        overwritten(settings, file): others (of ``file``, or of none: "") took the place of these, which a person had changed.
         looked_again(): files and folders may be others now.
         moved(kind, settings): another optimizer than ``kind`` was chosen, and ``settings`` (`kind_change.Moved`) that the
             person or a preset had set are others now, to suit it.
@@ -233,12 +232,11 @@ class Draft(QObject):
     # ------------------------------------------------------------------------------- coming in, going out
 
     def set_config(self, config: RunConfig, file: str = "") -> None:
-        """Replace everything by ``config``, which ``file`` holds, where it is of one."""
+        """Replace everything by ``config`` (of ``file``)."""
         self._overwrite(split_sections(config.model_dump(mode="json")), file)
 
     def set_data(self, data: Mapping[str, Toml], file: str = "") -> list[str]:
-        """Replace everything by ``data``, right or wrong, which ``file`` holds, where it is of one; returns the paths no form has and that
-        were left out."""
+        """Replace everything by ``data`` (of ``file``), right or wrong; returns the paths no form has and that were left out."""
         whole, left_out = complete(data)
         self._overwrite(whole, file)
         return left_out
