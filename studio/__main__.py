@@ -26,7 +26,11 @@ def main(argv: list[str] | None = None) -> int:
         importlib.import_module("multiprocessing").freeze_support()
         interpreter.leave_bundle()
     leave_when_interrupted()
-    places.become_portable()
+    try:
+        places.become_portable()
+    except FileNotFoundError as error:
+        preflight.tell(str(error.strerror))
+        return 2
     argv = sys.argv[1:] if argv is None else argv
     if argv and _is_command(argv[0]):
         return _train(argv)

@@ -29,6 +29,7 @@ from studio.window.application import StudioApplication, text_scale, theme_mode
 from studio.window.desktop import Desktop
 from studio.window.door import Door, bring_to_front
 from studio.window.main_window import MainWindow
+from training.moving.windows import forget_window, record_window
 from training.runs.workspace import run_opened_by
 
 logger = logging.getLogger(__name__)
@@ -67,6 +68,10 @@ class Application(QObject):
         engine = EngineHost(choice, make_link, first_engine)
         engine.set_keep_training(chosen.keep_training)
         self.context = AppContext(find_workspace(self.settings), self.settings, engine, self)
+        try:
+            record_window(self.context.workspace)
+        except OSError as error:
+            logger.warning("Nobody is kept from moving the workspace under this window: %s", error)
         at_work = (self.context.studies.job, self.context.sweeps.job)
         self.awake = StayingAwake(self.context.live, at_work, self.context.queue, self.settings, KeepAwake(), self)
         self.desktop = Desktop(self.context, self.window)
@@ -102,8 +107,8 @@ class Application(QObject):
             self.context.open_run(Path(name).resolve())
         elif name and (run := run_opened_by(Path(name).resolve())):
             self.context.open_run(run)
-        elif name:
-            self.context.open_config(name, start)
+        elif name and self.context.open_config(name, start) and not start:
+            self.context.show_page("setup")
 
     @Slot(object)
     def _on_asked(self, request: Request) -> None:
@@ -122,6 +127,10 @@ class Application(QObject):
         """After the event loop: the end in the order nothing can be lost."""
         self.awake.leave()
         self.desktop.close()
+        try:
+            forget_window()
+        except OSError as error:  # what it left says of itself that its process is gone
+            logger.warning("The window's record stays: %s", error)
         self.crashes.uninstall()
         self.faults.close()
         if self.context.engine.threads_running:

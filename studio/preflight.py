@@ -9,11 +9,12 @@ imported there: the window of every other one waits for this module.
 import argparse
 import ctypes
 import os
+import stat
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TextIO
 
 Platform = Literal["offscreen", "xcb", "wayland"]
 Family = Literal["debian", "fedora", "arch"]
@@ -260,12 +261,20 @@ def tell(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
     if sys.platform == "win32" and sys.stderr is None:  # pythonw, or the program without a console
         ctypes.windll.user32.MessageBoxW(None, text, "Trainwright", 0x10)
-    elif sys.platform == "linux" and not _has_terminal() and no_display_reason(os.environ) is None:
+    elif sys.platform == "linux" and not _has_reader() and no_display_reason(os.environ) is None:
         _show_box(text)
 
 
-def _has_terminal() -> bool:
-    return any(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
+def _has_reader() -> bool:
+    """Whether this was started from a terminal, or by a program that reads what it says; from a menu stderr is a journal or a log."""
+    return any(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)) or _is_pipe(sys.stderr)
+
+
+def _is_pipe(stream: TextIO | None) -> bool:
+    try:
+        return stream is not None and stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):  # something that stands in for a file, or is closed
+        return False
 
 
 def _show_box(text: str) -> None:
@@ -279,7 +288,10 @@ def _show_box(text: str) -> None:
         ["xmessage", "-center", text],
     ):
         if shutil.which(command[0]):
-            subprocess.run(command, check=False, stdin=subprocess.DEVNULL, capture_output=True)
+            # In the background: the program ends, and whoever waits for it goes on, while a person still reads.
+            shown = ["/bin/sh", "-c", '"$@" &', "sh", *command]
+            nowhere = subprocess.DEVNULL
+            subprocess.run(shown, check=False, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
             return
 
 

@@ -244,6 +244,8 @@ class AppContext(QObject):
             more = " Training was not started." if start else ""
             words = f"{', '.join(left_out)}: unknown here and left out; check the spelling.{more}"
             self.notifier.notify(words, "warning", title=Path(text).name)
+            if start:
+                self.show_page("setup")
         elif start:
             self._train_draft()
         return True

@@ -191,11 +191,11 @@ class MainController(QObject):
     def _on_notified(self, notice: Notification) -> None:
         self.toasts.add(Toast(notice))
 
-    @Slot(object)
-    def _on_overwritten(self, lost: Settings) -> None:
+    @Slot(object, str)
+    def _on_overwritten(self, lost: Settings, file: str) -> None:
         self.context.notifier.notify(
             "They took the place of settings that you had changed.",
-            title="Other settings are in the forms",
+            title=f"The settings of {file} are in the forms" if file else "Other settings are in the forms",
             action_text="Undo",
             action=lambda: self.context.draft.replace(lost),
             subject=_OVERWRITTEN,

@@ -1,4 +1,4 @@
-"""The real program, which tells a test what becomes of other starts; its window is minimized before each."""
+"""The real program, which tells a test what becomes of other starts; its window is minimized, and shows the page Run, before each."""
 
 from __future__ import annotations
 
@@ -26,11 +26,14 @@ def main() -> int:
         def tell(_request: Request) -> None:
             place = "minimized" if self.window.isMinimized() else "front"
             draft, run = self.context.draft.config(), self.context.shown.run.folder
-            name = run.id if run is not None and self.window.rail.current() == "run" else draft.name if draft else ""
-            say(f"{place}, {name}")
+            page = self.window.rail.current()
+            name = run.id if run is not None and page == "run" else draft.name if draft else ""
+            say(f"{place}, {page}: {name}")
+            self.window.show_page("run")
             self.window.showMinimized()
 
         self.door.asked.connect(tell)
+        self.window.show_page("run")
         self.window.showMinimized()
         QTimer.singleShot(0, self, lambda: say("open"))
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.training.tiny import tiny
+from training.cli import main
 from training.config import save_config
 from training.runs.folder import create_run
 
@@ -48,6 +49,10 @@ def hand_over(*words: str) -> None:
         assert second.wait(60) == 0
 
 
+def move_workspace(target: Path) -> int:
+    return main(["workspace", "move", str(target), "--yes"])
+
+
 def end(window: subprocess.Popen[str]) -> None:
     window.send_signal(signal.SIGTERM)
     assert window.wait(60) == 0
@@ -60,21 +65,24 @@ def test_a_second_start_hands_over_to_the_window_that_is_open(tmp_path: Path, mo
     with started() as window:
         assert read(window) == "open"
         hand_over()
-        assert read(window).startswith("front, ")
+        assert read(window).startswith("front, run: ")
         hand_over("a b.toml")
-        assert read(window) == "front, handed"
+        assert read(window) == "front, setup: handed"
         run = create_run(tmp_path / "elsewhere", tiny())
         hand_over(str(run.opener_file))
-        assert read(window) == f"front, {run.id}"
+        assert read(window) == f"front, run: {run.id}"
+        Path(os.environ["TRAINWRIGHT_WORKSPACE"]).mkdir(exist_ok=True)
         with started("--new-window") as another:
             assert read(another) == "open"
             end(another)
+        assert move_workspace(tmp_path / "new") == 2  # which the window would know nothing of
         window.kill()
     with started() as window:  # what was killed is in nobody's way
         assert read(window) == "open"
         hand_over("preset:sample")
-        assert read(window).startswith("front, ")
+        assert read(window).startswith("front, setup: ")
         end(window)
+    assert move_workspace(tmp_path / "new") == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it has pipes instead of sockets")
@@ -89,6 +97,6 @@ def test_what_knocks_and_says_nothing_sensible_is_left_standing(runtime: Path) -
                 stranger.connect(str(address))
                 stranger.sendall(said)
         hand_over()
-        assert read(window).startswith("front, ")
+        assert read(window).startswith("front, run: ")
         end(window)
     assert not address.exists()

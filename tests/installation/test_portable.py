@@ -42,6 +42,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     """Of somebody who has nothing yet; the variables are all that a program could find a home by."""
     home = tmp_path / "home"
     home.mkdir()
+    (tmp_path / "stick" / BESIDE).mkdir(parents=True)
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "TRAINWRIGHT_", "TORCHIND"))
     }
@@ -54,6 +55,20 @@ def call(environment: dict[str, str], *words: str) -> None:
         [sys.executable, *words], env=environment, capture_output=True, text=True, check=False, timeout=240
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("words", [["training", "runs"], ["studio", "--new-window"], ["studio", "runs"]])
+def test_a_folder_that_is_not_there_is_named_and_not_made(
+    tmp_path: Path, environment: dict[str, str], words: list[str]
+) -> None:
+    wrong = tmp_path / "stikc"
+    command = [sys.executable, "-m", *words]
+    done = subprocess.run(
+        command, env={**environment, VARIABLE: str(wrong)}, capture_output=True, text=True, check=False, timeout=240
+    )
+    assert done.returncode == 2
+    assert done.stderr == f"{VARIABLE}: there is no folder {wrong}; put its path right, or make it.\n"
+    assert not wrong.exists()
 
 
 @pytest.mark.slow
@@ -92,5 +107,6 @@ def test_the_folder_beside_the_installed_program_is_taken(
     for place in (settings_folder(), engines_folder(), default_workspace()):
         assert tmp_path / "Trainwright" / BESIDE in place.parents
     given = {VARIABLE: str(tmp_path / "mine")}
+    (tmp_path / "mine").mkdir()
     become_portable(given)
     assert given[VARIABLE] == str(tmp_path / "mine")

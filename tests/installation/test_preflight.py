@@ -3,7 +3,9 @@
 import ctypes
 import io
 import os
+import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -186,15 +188,41 @@ def test_windows_is_asked_for_the_runtime_torch_needs(monkeypatch: pytest.Monkey
     assert preflight.WINDOWS_RUNTIME_PAGE in problem
 
 
-def test_a_start_from_the_menu_shows_the_text_in_a_box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    zenity = tmp_path / "zenity"
-    zenity.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > "{tmp_path}/shown"\n')
+@pytest.fixture
+def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What a message box that nobody closes before `closed` is there is given."""
+    zenity, shown = tmp_path / "zenity", tmp_path / "shown"
+    zenity.write_text(
+        f'#!/bin/sh\nprintf "%s\\n" "$@" > "{shown}.part"\n/bin/mv "{shown}.part" "{shown}"\n'
+        f'while [ ! -e "{tmp_path}/closed" ]; do /bin/sleep 0.05; done\n'
+    )
     zenity.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    return shown
+
+
+def test_a_start_from_the_menu_shows_the_text_in_a_box_and_waits_for_nobody(
+    box: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     preflight.tell("libxcb-cursor0 <missing> & $more")
-    assert "--text=libxcb-cursor0 <missing> & $more" in (tmp_path / "shown").read_text().splitlines()
+    while not box.exists():
+        time.sleep(0.01)
+    assert "--text=libxcb-cursor0 <missing> & $more" in box.read_text().splitlines()
+    (box.parent / "closed").touch()
+
+
+def test_a_start_whose_words_somebody_reads_shows_no_box(box: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(Path(preflight.__file__).parents[1])}
+    command = [sys.executable, "-m", "studio", str(box.parent / "gone" / "folder")]
+    done = subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 2
+    assert "there is no such file" in done.stderr
+    assert not box.exists()
+    (box.parent / "closed").touch()
 
 
 def test_the_report_says_yes_and_no(capsys: pytest.CaptureFixture[str]) -> None:

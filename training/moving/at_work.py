@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from training.errors import InputError
+from training.moving.windows import refuse_windows
 from training.queue.store import Queue
 from training.queue.workers import workers
 from training.runs.owner import OWNER_FILE, owner_of
@@ -16,10 +17,12 @@ from training.system.untrusted import escape_unprintable
 
 
 def refuse_work(workspace: Path) -> None:
-    """Raise InputError, naming it, while a run, a study, a sweep, the queue or something else of ``workspace`` is at work."""
+    """Raise InputError, naming it, while a run, a study, a sweep, the queue or something else of ``workspace`` is at work, or another
+    process's window has it open."""
     what = find_work(workspace)
     if what:
         raise InputError(f"The workspace cannot be moved now: {what} is at work; stop it, or wait for its end.")
+    refuse_windows(workspace)
 
 
 def find_work(workspace: Path) -> str:

@@ -6,11 +6,14 @@ path of a folder. Then nothing of ours lies elsewhere, and what libraries keep o
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from training.system.untrusted import escape_unprintable
 
 if TYPE_CHECKING:
     from platformdirs import PlatformDirs
@@ -35,7 +38,7 @@ def settings_folder() -> Path:
 
 
 def data_folder() -> Path:
-    """Engines, data sets that were fetched, files that a person agreed to run."""
+    """Engines, data sets that were fetched, files that a person agreed to run, which windows are open."""
     return _find("data") or _of_system().user_data_path
 
 
@@ -62,13 +65,21 @@ def portable_folder() -> Path | None:
 
 def become_portable(environ: MutableMapping[str, str] = os.environ) -> None:
     """To be called before anything is kept: takes the folder beside the installed program, where there is one, for this process and
-    those that it starts."""
+    those that it starts.
+
+    Raises FileNotFoundError, a sentence in it, where the variable names a folder that is not there: a misspelled one would be made.
+    """
     if not environ.get(VARIABLE) and (beside := _find_beside()) is not None:
         environ[VARIABLE] = str(beside)
     given = environ.get(VARIABLE)
     if not given:
         return
     environ[VARIABLE] = os.path.abspath(given)  # noqa: PTH100 - as above; children may work in another folder
+    if not os.path.isdir(given):  # noqa: PTH112 - which has no error where nobody may look
+        where = escape_unprintable(environ[VARIABLE], 300)
+        raise FileNotFoundError(
+            errno.ENOENT, f"{VARIABLE}: there is no folder {where}; put its path right, or make it."
+        )
     for variable, name in _OF_LIBRARIES.items():
         environ.setdefault(variable, str(Path(environ[VARIABLE]) / "cache" / name))
 

@@ -34,9 +34,11 @@ from training.config import RunConfig, load_config, save_config
 from training.config.field_spec import FieldSpec, plain
 from training.config.paths import with_absolute_paths
 from training.errors import ConfigError, Problem
+from training.system.untrusted import escape_unprintable
 from training.toml_text import Toml, read_config_text, read_toml
 
 SAMPLE = "sample"
+_LONGEST_FILE = 60  # letters of its name
 
 
 class Draft(QObject):
@@ -49,14 +51,14 @@ class Draft(QObject):
         replaced(): everything may be different (another file, undo).
         stepped(back, changes): an edit was taken back (or, with ``back`` False, made again); old and new value by dotted path.
         problems_changed(): the list of problems is another one.
-        overwritten(settings): others were put in the place of these, which a person had changed.
+        overwritten(settings, file): others (of ``file``, or of none: "") took the place of these, which a person had changed.
         looked_again(): files and folders may be others now.
         moved(kind, settings): another optimizer than ``kind`` was chosen, and ``settings`` (`kind_change.Moved`) that the
             person or a preset had set are others now, to suit it.
     """
 
     changed, replaced, problems_changed, looked_again = Signal(), Signal(), Signal(), Signal()
-    edited, kind_changed, overwritten = Signal(str), Signal(str), Signal(object)
+    edited, kind_changed, overwritten = Signal(str), Signal(str), Signal(object, str)
     stepped, moved = Signal(bool, object), Signal(str, object)
 
     def __init__(self, parent: QObject | None = None, find_device: Callable[[], str] = lambda: "auto") -> None:
@@ -66,7 +68,8 @@ class Draft(QObject):
         self._other_kinds = OtherKinds()
         self._engine_problems: tuple[Problem, ...] = ()
         self.touched, self.swept = Touched(self.edited, self.kind_changed, self.replaced), Swept(self)
-        self._settings = self._loaded = preset_data(SAMPLE, find_device())
+        self._settings = preset_data(SAMPLE, find_device())
+        self._loaded = self.settings()
         self._config, self._problems, self._usable = check(self._settings)
 
     def settings(self) -> Settings:
@@ -228,14 +231,14 @@ class Draft(QObject):
 
     # ------------------------------------------------------------------------------- coming in, going out
 
-    def set_config(self, config: RunConfig) -> None:
-        """Replace everything by ``config``."""
-        self._overwrite(split_sections(config.model_dump(mode="json")))
+    def set_config(self, config: RunConfig, file: str = "") -> None:
+        """Replace everything by ``config`` (of ``file``)."""
+        self._overwrite(split_sections(config.model_dump(mode="json")), file)
 
-    def set_data(self, data: Mapping[str, Toml]) -> list[str]:
-        """Replace everything by ``data``, right or wrong; returns the paths no form has and that were left out."""
+    def set_data(self, data: Mapping[str, Toml], file: str = "") -> list[str]:
+        """Replace everything by ``data`` (of ``file``), right or wrong; returns the paths no form has and that were left out."""
         whole, left_out = complete(data)
-        self._overwrite(whole)
+        self._overwrite(whole, file)
         return left_out
 
     def load_preset(self, name: str = SAMPLE) -> None:
@@ -246,10 +249,10 @@ class Draft(QObject):
         """Replace everything by a TOML file, its wrong values included, so that they can be put right here. Returns what could not be
         shown (unknown keys). Raises InputError when the file is no readable TOML."""
         try:
-            self.set_config(load_config(path))
+            self.set_config(load_config(path), path.name)
         except ConfigError:
             text = read_config_text(path)
-            return self.set_data(with_absolute_paths(read_toml(text, str(path)), path.resolve().parent))
+            return self.set_data(with_absolute_paths(read_toml(text, str(path)), path.resolve().parent), path.name)
         return []
 
     def save_file(self, path: Path) -> None:
@@ -263,12 +266,12 @@ class Draft(QObject):
         section = split_path(path)[0]
         return spec_of(path, self.kind(section), self._settings[section])
 
-    def _overwrite(self, settings: Settings) -> None:
+    def _overwrite(self, settings: Settings, file: str = "") -> None:
         lost = None if self._settings in (self._loaded, settings) else self.settings()
         self.replace(settings)
         self._loaded = self.settings()
         if lost is not None:
-            self.overwritten.emit(lost)
+            self.overwritten.emit(lost, escape_unprintable(file, _LONGEST_FILE))
 
     def _step(self, settings: Settings | None, *, back: bool) -> None:
         if settings is not None:

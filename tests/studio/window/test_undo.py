@@ -56,6 +56,21 @@ def test_settings_that_others_took_the_place_of_come_back(
     assert context.draft.value("name") == "named by the dialog"
 
 
+def test_a_file_whose_settings_took_the_place_of_others_is_named(
+    qtbot: QtBot, context: AppContext, tmp_path: Path
+) -> None:
+    window = open_window(qtbot, context, "setup")
+    file = tmp_path / "other.toml"
+    for text in ("[loop]\nepochs = 2\n", "[loop]\nepochs = 0\n"):  # the second one is to be put right in the forms
+        file.write_text(text)
+        context.draft.set("loop.epochs", 77)
+        assert context.open_config(str(file))
+        [toast] = window.controller.toasts.toasts()
+        assert toast.title == "The settings of other.toml are in the forms"
+        press(window.controller.toasts, "Undo")
+        assert context.draft.value("loop.epochs") == 77
+
+
 def test_discarding_progress_waits_a_moment_in_which_nothing_is_lost(
     qtbot: QtBot, context: AppContext, config: MakeConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from training.cli import main
 from training.errors import Canceled, InputError
 from training.moving.move import MoveProgress, delete_old, finish_move, move_workspace
 from training.moving.plan import MARK, MovePlan, make_plan
+from training.moving.windows import forget_window, record_window
 from training.queue.store import Queue
 from training.runs.folder import RunFolder, create_run
 from training.runs.index.index import Index
@@ -247,6 +248,28 @@ def test_what_is_at_work_is_named(workspace: Path, tmp_path: Path, capsys: Captu
     assert main(["workspace", "move", str(tmp_path / "new"), "--plan", "--json"]) == 0
     assert json_line(capsys)["moved"] is False
     assert not (tmp_path / "new").exists()
+
+
+def test_a_window_of_another_process_that_has_it_open_is_named(
+    workspace: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    program = (
+        f"from training.moving.windows import *; record_window(Path({str(workspace)!r})); print(flush=True); input()"
+    )
+    command, target = [sys.executable, "-c", program], tmp_path / "new"
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as window:
+        assert window.stdout is not None
+        window.stdout.readline()
+        assert main(["workspace", "move", str(target), "--yes"]) == 2
+        said = capsys.readouterr().err
+        assert f"a window has it open (process {window.pid} on " in said
+        assert "close that window, or move the workspace there, in Preferences, Storage" in said
+        assert not target.exists()
+        window.kill()
+    record_window(workspace)  # a window moves its own
+    forget_window()
+    assert main(["workspace", "move", str(target), "--yes"]) == 0  # what was killed is in nobody's way
+    assert (target / "runs").is_dir()
 
 
 def test_what_is_still_to_be_trained_finds_its_files(workspace: Path, tmp_path: Path) -> None:
