@@ -88,7 +88,7 @@ def checkout(request: pytest.FixtureRequest, tmp_path: Path, template: Path, mon
     (folder / "pyproject.toml").write_text(PYPROJECT, encoding="utf-8")
     (folder / "studio" / "__main__.py").write_text("import numpy, sys\nprint(numpy.VERSION, sys.argv[1:])\n")
     monkeypatch.setattr(run, "HERE", folder)
-    for name in ("ENVIRONMENT", "STAMP", "UNFINISHED", "LOG", "WHEELS"):
+    for name in ("ENVIRONMENT", "STAMP", "UNFINISHED", "LOCK", "LOG", "WHEELS"):
         monkeypatch.setattr(run, name, folder / Path(getattr(run, name)).relative_to(Path(run.__file__).parent))
     monkeypatch.setattr(run, "check_disk", lambda: None)
     monkeypatch.setattr(run, "make_environment", lambda: shutil.copytree(template, folder / ".venv", symlinks=True))
