@@ -48,7 +48,9 @@ def explain_exit(code: int, log: str, python: str) -> EngineDeath:
             return _explain_missing(missing[1], log, python)
         return EngineDeath(f"The engine could not go on: {kind}: {message}", f"The log says more. {_OTHER_PYTHON}", log)
     if code < 0:
-        return _explain_signal(-code, log)
+        # Python, which tells of threads at work while it dies, may die of that: what it said first is the cause.
+        is_bus = code == -signal.SIGSEGV and "Fatal Python error: Bus error" in log
+        return _explain_signal(signal.SIGBUS if is_bus else -code, log)
     if code & 0xFFFFFFFF == _UNREADABLE:
         return _explain_unreadable(f"{_UNREADABLE:#X}", log)
     if code & 0xFFFFFFFF in _WINDOWS_FAULTS:

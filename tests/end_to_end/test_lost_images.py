@@ -72,7 +72,7 @@ def test_a_cache_cut_short_under_a_run_is_explained_with_the_way_out(
         timeout=300,
         check=False,
     )
-    assert dead.returncode == -signal.SIGBUS, dead.stderr
+    assert dead.returncode in (-signal.SIGBUS, -signal.SIGSEGV), dead.stderr  # the latter where telling of it crashed
     assert "Fatal Python error: Bus error" in dead.stderr  # a crash in native code leaves its stack
     assert "image_file.py" in dead.stderr
     death = explain_exit(dead.returncode, dead.stderr, sys.executable)

@@ -221,6 +221,7 @@ def test_closed_background_delivers_nothing_more(qtbot: QtBot, background: Backg
         (0xC0000006, "", "could no longer be read"),
         (0xC0000005, "", "an access violation"),
         (3, "", "exit code 3"),
+        (-11, "Fatal Python error: Bus error\n\nThread 0x7f01", "mapped into memory"),
     ],
 )
 def test_every_end_of_an_engine_has_a_sentence(code: int, log: str, words: str) -> None:

@@ -63,7 +63,9 @@ def test_a_run_that_is_profiled_is_the_same_run_to_the_bit(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_the_parts_fit_into_the_time_of_the_run(tmp_path: Path) -> None:
     profile, wall = profile_run(tiny("loop.accumulation=2", "loop.epochs=10", "loop.ema_decay=0.9"), tmp_path)
-    assert profile.steps == 36  # without the first epoch, the end of which is the first flush
+    assert (
+        36 <= profile.steps < 40
+    )  # without those before the first flush, an epoch's end or, where that takes long, a step
     assert profile.last_step == 40
     assert list(profile.parts) == ["copy", "forward", "backward", "clip", "update", "logging"]
     assert all(seconds > 0.0 for seconds in profile.parts.values())
