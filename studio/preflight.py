@@ -288,7 +288,7 @@ def _show_box(text: str) -> None:
         ["xmessage", "-center", text],
     ):
         if shutil.which(command[0]):
-            # In the background: the program ends, and whoever waits for it goes on, while a person still reads.
+            # In the background: the program ends, and what waits for it goes on, while a person still reads.
             shown = ["/bin/sh", "-c", '"$@" &', "sh", *command]
             nowhere = subprocess.DEVNULL
             subprocess.run(shown, check=False, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)

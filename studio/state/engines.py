@@ -103,7 +103,7 @@ class Engines(QObject):
         self._looker.submit(partial(discard, name), lambda _: self.refresh(), self._on_not_discarded)
 
     def forget_problem(self) -> None:
-        """Whoever looked at the list has read it."""
+        """The list was left, and its sentence with it."""
         self.problem = ""
         self.changed.emit()
 
