@@ -172,10 +172,9 @@ class SetupPage(QWidget):
     def go_to(self, path: str) -> None:
         """Show a setting, or where the run is trained, and give it the keyboard."""
         self.show_setting(path)
-        for card in (card for panel in self.panels for card in panel.cards):
-            if card.knows(path):
-                card.reveal(path)
-                return
+        card = next((form for form in self.forms if form.knows(path)), self.where)
+        if card.knows(path):
+            card.reveal(path)
 
     def show_setting(self, path: str) -> QWidget | None:
         """Bring a setting into view; returns its row."""

@@ -68,6 +68,8 @@ def test_settings_runs_commands_and_help_are_reached_by_the_keyboard_alone(
     qtbot.waitUntil(lambda: "Weight decay" in focused())
     choose("where it runs")
     qtbot.waitUntil(lambda: focused() == "This process")
+    choose("run name")
+    qtbot.waitUntil(lambda: focused() == "Name")
     choose("pets street")
     assert window.rail.current() == "run"
     assert context.shown.run.folder == run
