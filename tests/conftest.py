@@ -4,6 +4,7 @@ import ctypes
 import gc
 import itertools
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ import pytest
 
 # Before anything imports Qt: without a display Qt aborts the process, and there is no exception to catch.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-# Tests run two at a time: arithmetic threads that spin at barriers would slow each other down several-fold.
+# Tests run beside each other: arithmetic threads that spin at barriers would slow each other down several-fold.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 # torch is to compile no programs that try the CPU's vector instructions: that they work is not what is proved.
 os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
@@ -95,17 +96,26 @@ def memory_given_back() -> Iterator[None]:
         trim(0)
 
 
-@pytest.fixture(autouse=True)
-def isolated_home(homes: Iterator[Path], compiled_code: str, runtime: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home of its own for each test: workspace, settings, caches and start menu all lie in a temporary folder."""
+@pytest.fixture
+def new_home(homes: Iterator[Path], request: pytest.FixtureRequest) -> Iterator[Path]:
+    """Kept, as pytest keeps ``tmp_path``, only of a test that failed."""
+    failed_before = request.session.testsfailed
     home = next(homes)
     home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("USERPROFILE", str(home))
-    monkeypatch.setenv("APPDATA", str(home / "AppData" / "Roaming"))
+    yield home
+    if request.session.testsfailed == failed_before:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def isolated_home(new_home: Path, compiled_code: str, runtime: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of its own for each test: workspace, settings, caches and start menu all lie in a temporary folder."""
+    monkeypatch.setenv("HOME", str(new_home))
+    monkeypatch.setenv("USERPROFILE", str(new_home))
+    monkeypatch.setenv("APPDATA", str(new_home / "AppData" / "Roaming"))
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", compiled_code)
-    monkeypatch.setenv("TRAINWRIGHT_WORKSPACE", str(home / "workspace"))
+    monkeypatch.setenv("TRAINWRIGHT_WORKSPACE", str(new_home / "workspace"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
     for name in ("CONFIG", "DATA", "CACHE", "STATE"):
-        monkeypatch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
-    return home
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(new_home / name.lower()))
+    return new_home
