@@ -322,7 +322,7 @@ def _clauses(changes: Sequence[Change], after: RunConfig) -> list[str]:
 
 
 def _length(value: int | None, path: str) -> str:
-    return "without a limit" if value is None else f"{value:,} {'epochs' if path == 'loop.epochs' else 'steps'}"
+    return "without a limit" if value is None else pluralize(value, "epoch" if path == "loop.epochs" else "step")
 
 
 def _telling(changes: Sequence[Change]) -> list[Change]:

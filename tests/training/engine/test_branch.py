@@ -15,9 +15,9 @@ from training.config import RunConfig
 from training.core.batch_plan import BatchPlan
 from training.engine.assemble import assemble
 from training.engine.recovery.restore import Branch
-from training.engine.runs.run import Hooks, branch_run, resume_run, start_run, train_made_run
+from training.engine.runs.run import Hooks, branch_run, intend_resume, resume_run, start_run, train_made_run
 from training.engine.session import Session
-from training.errors import CheckpointError, InputError
+from training.errors import CheckpointError, ConfigError, InputError
 from training.events import Event, Finding, PhaseChanged
 from training.runs.folder import RunFolder, create_run, release
 from training.runs.records.forms import Parent, StatusRecord
@@ -89,6 +89,20 @@ def test_a_branch_beyond_its_own_end_is_refused_and_leaves_nothing(
     with pytest.raises(InputError, match="step 16"):
         branch_run(parent.checkpoints / "step-00000016", tiny(override), tmp_path)
     assert not list(tmp_path.glob("runs/*"))
+
+
+@pytest.mark.parametrize("together", [["loop.slots=999"], ["loop.slots=4", "precision.compile=step"]])
+def test_settings_that_do_not_go_together_make_no_branch(
+    parent: RunFolder, tmp_path: Path, together: list[str]
+) -> None:
+    runs = set(parent.path.parent.iterdir())
+    for checkpoint in (parent.path, parent.checkpoints / "step-00000016"):
+        intent = intend_resume(str(checkpoint), tmp_path, together)
+        with pytest.raises(ConfigError, match="slots"):
+            intent.sheet()  # also where it is only asked what a resume would do
+        with pytest.raises(ConfigError, match="slots"):
+            resume_run(str(checkpoint), tmp_path, together)
+    assert set(parent.path.parent.iterdir()) == runs
 
 
 def test_the_best_of_a_branch_is_one_of_its_own_checkpoints(parent: RunFolder, tmp_path: Path) -> None:

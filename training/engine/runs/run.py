@@ -58,7 +58,7 @@ def train_made_run(folder: RunFolder, workspace: Path, hooks: Hooks | None = Non
         choose_device(config.precision.device)
         origin, ended = _find_origin(folder), _find_ended(folder)
         parent = ended if origin is None else RunFolder(origin.parent.parent)
-        _refuse_missing_files(parent or folder, config)
+        _refuse_unfit(parent or folder, config)
         restore: Branch | FromStart | None = None
         if origin is not None:
             restore = _plan_branch(origin, verify(origin), config, hooks)
@@ -106,6 +106,7 @@ class Intent:
             beyond = None if refused else look_beyond(self.folder, checkpoint)
             sheet = replace(sheet, notes=(*sheet.notes, beyond.note)) if beyond else sheet
         else:
+            _refuse_unfit(self.folder, self.wanted)
             sheet = plan_branch(before, self.wanted, manifest, teacher=teacher_since(manifest, self.wanted))
         refuse_by_sheet(checkpoint, sheet)
         return checkpoint, sheet
@@ -140,7 +141,7 @@ def resume_run(
         choose_device(intent.wanted.precision.device)  # asked for just now: not having it is a mistake
     config, moved = _on_this_machine(intent.wanted)
     _refuse_other_code(folder, config)
-    _refuse_missing_files(folder, config)
+    _refuse_unfit(folder, config)
     claim(folder.path)
     try:
         found = _pick(folder, intent.checkpoint)
@@ -181,6 +182,7 @@ def _branch_off(intent: Intent, workspace: Path, hooks: Hooks) -> StatusRecord:
     if (whole := _pick(folder, intent.checkpoint)) is not None:
         return _branch_from(whole.checkpoint, whole.manifest, intent.wanted, beside, hooks)
     choose_device(intent.wanted.precision.device)
+    _refuse_unfit(folder, intent.wanted)
     new = create_run(beside, intent.wanted, parent=Parent(run=folder.id))
     return run_attempt(new, intent.wanted, hooks, restore=_begin_again(folder, intent.changed), new=True)
 
@@ -204,6 +206,7 @@ def _branch_from(
     checkpoint: Path, manifest: Manifest, config: RunConfig, workspace: Path, hooks: Hooks
 ) -> StatusRecord:
     choose_device(config.precision.device)
+    _refuse_unfit(RunFolder(checkpoint.parent.parent), config)
     restore = _plan_branch(checkpoint, manifest, config, hooks)
     folder = create_run(workspace, config, parent=Parent(run=restore.parent.id, checkpoint=str(checkpoint)))
     return run_attempt(folder, config, hooks, restore=restore, new=True)
@@ -263,7 +266,8 @@ def _refuse_other_code(folder: RunFolder, config: RunConfig) -> None:
     refuse_other_teacher(known, now)
 
 
-def _refuse_missing_files(folder: RunFolder, config: RunConfig) -> None:
+def _refuse_unfit(folder: RunFolder, config: RunConfig) -> None:
+    """Raise InputError for settings that do not go together, and for files that are not there, of which ``folder`` has no copy either."""
     try:
         require_places(folder, config)
     except ConfigError as error:
