@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from training.arguments import Parser
+from training.cli.ranks_option import parse_count
 from training.launch.plan import NOTICE_SECONDS
 
 
@@ -20,9 +21,8 @@ def add_launch(command: Parser) -> None:
     told = "write a task of SkyPilot, which sky jobs launch takes"
     for_whom("--skypilot", action="store_const", dest="kind", const="skypilot", help=told)
     option("--nodes", type=int, metavar="N", help="on how many machines (1)")
-    option(
-        "--ranks", type=int, metavar="M", help="how many processes train on each (one for each GPU asked for, else 1)"
-    )
+    processes = "how many processes train on each; all: one for each GPU asked for (without it so, too, else 1)"
+    option("--ranks", type=parse_count, metavar="M|all", help=processes)
     option("--gpus-per-node", type=int, metavar="G", help="how many GPUs to ask for on each machine (none)")
     option(
         "--cpus-per-node",

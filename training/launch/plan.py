@@ -78,14 +78,16 @@ class Plan:
     cloud: CloudWords = field(default_factory=CloudWords)
 
 
-def plan_machines(nodes: int, ranks: int | None, gpus: int, cpus: int) -> Machines:
-    """The machines that were asked for: a rank for each GPU where nobody says otherwise. Raises InputError."""
+def plan_machines(nodes: int, ranks: int | str | None, gpus: int, cpus: int) -> Machines:
+    """The machines that were asked for: a rank for each GPU where it is "all" or nobody says. Raises InputError."""
     for name, number, least in (("--nodes", nodes, 1), ("--gpus-per-node", gpus, 0), ("--cpus-per-node", cpus, 0)):
         if number < least:
             raise InputError(f"{name} {number}: has to be {least} or more.")
-    chosen = ranks if ranks is not None else gpus or 1
-    if chosen < 1:
-        raise InputError(f"--ranks {chosen}: at least one process trains; leave it out for one on each GPU.")
+    if ranks == "all" and not gpus:
+        raise InputError(
+            "--ranks all: is one for each GPU, and none is asked for; add --gpus-per-node, or say a number."
+        )
+    chosen = ranks if isinstance(ranks, int) else gpus or 1
     if gpus and chosen > gpus:
         raise InputError(
             f"--ranks {chosen}: each rank needs a GPU of its own, and --gpus-per-node asks for {gpus}; give both the same number."

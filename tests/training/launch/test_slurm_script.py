@@ -186,6 +186,8 @@ def test_a_run_that_is_there_gets_a_script_and_another_one(tmp_path: Path, capsy
         (("--slurm", "--sbatch", "mem=4G\n#SBATCH --wrap=x"), "without dashes"),
         (("--slurm", "--partition", "gpu\nrm"), "holds what is no letter"),
         (("--slurm", "--ranks", "4", "--gpus-per-node", "2"), "each rank needs a GPU of its own"),
+        (("--slurm", "--ranks", "all"), "add --gpus-per-node"),
+        (("--slurm", "--ranks", "0"), "neither all nor a number"),
         (("--slurm", "--nodes", "0"), "has to be 1 or more"),
         (("--slurm", "--image", "x"), "belongs to --kubernetes or --skypilot"),
         (("--kubernetes",), "needs --image"),
