@@ -71,13 +71,17 @@ def compiled_code(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="session")
-def qapp_cls() -> Any:
-    """Also in a folder that Qt does not find by itself."""
+def qapp_cls(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Also in a folder that Qt does not find by itself. The images of its style sheet lie where they outlive the first test's home."""
     from PySide6.QtWidgets import QApplication  # loaded by those who need it
 
+    from studio.theme import stylesheet, tokens
     from studio.window.application import find_plugins
 
     find_plugins()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("theme")))
+        stylesheet.build(tokens.LIGHT, 1.0)
     return QApplication
 
 
