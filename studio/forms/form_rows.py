@@ -21,6 +21,11 @@ from training.config.rules.inactive_settings import Inactive
 from training.protocol.answers import Column
 
 
+def tint(owner: QWidget, path: str, found: Sequence[str], current: str) -> None:
+    """Tint the setting that ``owner`` shows where it is among those that were ``found``, and a little more where it is looked at."""
+    set_property(owner, "found", "current" if path == current else "match" if path in found else "")
+
+
 class FormRows(Card):
     """A card with a row for each setting, as far as they were made; who makes one calls ``_tell_all``.
 
@@ -112,7 +117,7 @@ class FormRows(Card):
             row.set_mark(make_mark(self._draft, path, row.title.text()) if is_in else None)
 
     def _tint(self, path: str, owner: QWidget) -> None:
-        set_property(owner, "found", "current" if path == self._current else "match" if path in self._found else "")
+        tint(owner, path, self._found, self._current)
 
     def _tell_all(self, row: FieldRow) -> None:
         """What the others were told before ``row`` was made."""

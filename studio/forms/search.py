@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
@@ -13,8 +14,11 @@ from studio.state.search import describe_setting, holds, rank_title, split_query
 from studio.widgets import SearchLine, label, leave_undo_to_page
 from training import catalog
 
+Texts = Iterable[tuple[str, str, str]]
+"""Of each setting its path, its title, and what else it is found by."""
 
-def find_settings(query: str, forms: Iterable[SectionForm]) -> list[str]:
+
+def find_settings(query: str, forms: Iterable[SectionForm], others: Texts = ()) -> list[str]:
     """Paths of the settings whose title, name, unit, choices, explanation or further search words hold every word of ``query``.
 
     Those whose title or name fits best come first (see ``rank_title``); else in form order.
@@ -23,15 +27,14 @@ def find_settings(query: str, forms: Iterable[SectionForm]) -> list[str]:
     if not words:
         return []
     found: list[tuple[int, str]] = []
-    for form in forms:
-        for path, title, rest in _texts(form):
-            if holds(f"{title} {path} {rest}", words):
-                names = title.casefold(), path.split(".")[-1]
-                found.append((min(rank_title(name, words, " ".join(words)) for name in names), path))
+    for path, title, rest in chain(*map(_texts, forms), others):
+        if holds(f"{title} {path} {rest}", words):
+            names = title.casefold(), path.split(".")[-1]
+            found.append((min(rank_title(name, words, " ".join(words)) for name in names), path))
     return [path for _, path in sorted(found, key=lambda item: item[0])]
 
 
-def _texts(form: SectionForm) -> Iterable[tuple[str, str, str]]:
+def _texts(form: SectionForm) -> Texts:
     if form.chooser:
         entries = catalog.entries(form.section)
         rest = " ".join(f"{entry.title} {entry.kind} {entry.summary} {entry.also}" for entry in entries)

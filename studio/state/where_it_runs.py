@@ -15,6 +15,7 @@ from training.launch.share import refuse_here, refuse_one_device, refuse_other_c
 MOST = 64
 SLOTS = "loop.slots"
 PLACE, TITLE = "where", "Where it runs"
+WORDS = "this process several processes ranks all GPUs cluster Slurm script"
 """How the choice is found, which is no setting of a run."""
 
 

@@ -12,8 +12,10 @@ from studio.actions.configurations import ask_and_open, ask_and_save
 from studio.forms.search import SearchEdit, find_settings
 from studio.forms.section_form import SectionForm
 from studio.pages.setup.presets import ask_for_preset
+from studio.pages.setup.where_card import WhereCard
 from studio.state.context import AppContext
 from studio.state.drafts.setting_specs import RUN
+from studio.state.where_it_runs import PLACE, TITLE, WORDS
 from studio.theme import SPACING, font, icon, set_property, theme
 from studio.widgets import STRETCH, button, hbox, icon_button, vbox
 
@@ -104,14 +106,20 @@ class SetupHeader(QWidget):
 
 
 class Finder(QObject):
-    """Connects the search line with the forms; ``show`` brings a setting into view."""
+    """Connects the search line with the forms, and with where it runs; ``show`` brings a setting into view."""
 
     def __init__(
-        self, search: SearchEdit, forms: Sequence[SectionForm], show: Callable[[str], object], parent: QObject
+        self,
+        search: SearchEdit,
+        forms: Sequence[SectionForm],
+        where: WhereCard,
+        show: Callable[[str], object],
+        parent: QObject,
     ) -> None:
         super().__init__(parent)
         self._search = search
         self._forms = forms
+        self._where = where
         self._show = show
         self.found: list[str] = []
         self.current = -1
@@ -120,7 +128,7 @@ class Finder(QObject):
 
     def look_for(self, query: str) -> None:
         """Find again and show the first."""
-        self.found = find_settings(query, self._forms)
+        self.found = find_settings(query, self._forms, [(PLACE, TITLE, WORDS)])
         self.current = 0 if self.found else -1
         self._mark()
 
@@ -136,4 +144,5 @@ class Finder(QObject):
             self._show(path)
         for form in self._forms:
             form.mark_found(self.found, path)
+        self._where.mark_found(self.found, path)
         self._search.set_count(self.current, len(self.found))

@@ -58,7 +58,7 @@ class SetupPage(QWidget):
             self.header.name_form,
             *(form for panel in self.panels for form in panel.forms),
         ]
-        self.finder = Finder(self.header.search, self.forms, self.show_setting, self)
+        self.finder = Finder(self.header.search, self.forms, self.where, self.show_setting, self)
         self.findings = FindingsPanel(context, self.previews)
         self.run_time = RunTimeQuery(context, self.previews, self, rest=REST if preview_delay else 0)
         self.bar = StartBar(EngineMenu(context, self))

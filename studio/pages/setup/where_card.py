@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from studio.forms.fix_link import FixLink
+from studio.forms.form_rows import tint
 from studio.forms.messages import with_titles
 from studio.pages.setup.timing_dialog import TimingDialog
 from studio.state.context import AppContext
@@ -98,6 +99,10 @@ class WhereCard(Card):
 
     def unfold_for(self, path: str) -> None:
         """Nothing of it is folded."""
+
+    def mark_found(self, found: Sequence[str], current: str) -> None:
+        """As forms do it."""
+        tint(self._row, PLACE, found, current)
 
     def reveal(self, _path: str) -> None:
         """Give the keyboard to what is chosen."""

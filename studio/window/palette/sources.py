@@ -15,7 +15,7 @@ from studio.state.drafts.setting_specs import RUN, join_path, kinds, specs
 from studio.state.formats import kind_title
 from studio.state.runs.run_library import RunSummary
 from studio.state.search import describe_setting
-from studio.state.where_it_runs import PLACE, TITLE
+from studio.state.where_it_runs import PLACE, TITLE, WORDS
 from studio.window.help import help_headings
 from studio.window.palette.entry import Entry
 from training.config.run import SECTIONS
@@ -48,8 +48,7 @@ def list_settings(context: AppContext, go_to: Callable[[str], object]) -> Iterat
             more = f"{path} {where} {describe_setting(spec)}"
             yield Entry(f"setting:{path}", spec.title, "Setting", partial(go_to, path), "sliders", path, more)
         yield from _list_others(context, section, go_to)
-    words = "this process several processes ranks all GPUs cluster Slurm script"
-    yield Entry(f"setting:{PLACE}", TITLE, "Setting", partial(go_to, PLACE), "cpu", "", words)
+    yield Entry(f"setting:{PLACE}", TITLE, "Setting", partial(go_to, PLACE), "cpu", "", WORDS)
 
 
 def _list_others(context: AppContext, section: str, go_to: Callable[[str], object]) -> Iterator[Entry]:

@@ -224,6 +224,10 @@ def test_search_goes_from_one_to_the_next_over_all_panels(qtbot: QtBot, page: Se
     assert rows["dataset.data_seed"].property("found") == "match"
     qtbot.keyClick(search, Qt.Key.Key_Escape)
     assert rows["dataset.split_seed"].property("found") == ""
+    qtbot.keyClicks(search, "slurm")  # no setting of the run, and looked for all the same
+    assert page.finder.found == ["where"]
+    assert page.tabs.currentIndex() == 3
+    assert words(page.where).startswith("Where it runs")
 
 
 def test_tab_visits_the_rows_in_the_order_they_stand_also_after_another_kind(
