@@ -51,7 +51,7 @@ def refuse_other_count(slots: int, count: int) -> None:
     fitting = join_choices([str(number) for number in range(1, slots + 1) if slots % number == 0])
     raise InputError(
         f"loop.slots: {pluralize(slots, 'slot')} cannot be shared out among {count} processes.",
-        f"Use {fitting} of them, or set loop.slots to a multiple of {count}, which makes another run.",
+        f"Use {fitting} process{'' if slots == 1 else 'es'}, or set loop.slots to a multiple of {count}, which makes another run.",
         fix={"loop.slots": count},
     )
 

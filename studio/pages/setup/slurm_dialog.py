@@ -60,6 +60,7 @@ class SlurmDialog(QDialog):
         if context.where.count > 1:  # as was chosen for here
             self.fields[_GPUS if context.where.gpus > 1 else _RANKS].setText(str(context.where.count))
         self.text = MonoText("Script for sbatch")
+        self.text.setPlaceholderText("The script is shown here once it is written.")
         self.words = label(_WORDS, "help", wrap=True)
         self.problem = label("", "problem", wrap=True, selectable=True)
         self.problem.hide()

@@ -208,6 +208,7 @@ class WhereCard(Card):
                 self._where.refuse(config)
             except InputError as error:
                 problem, fix = with_titles(str(error)), error.fix
+        self.words.setHidden(bool(problem))  # nothing is shared out so
         self.sentence.setText(problem)
         self._trouble.setVisible(bool(problem))
         self.fix.set_fix(fix)

@@ -74,6 +74,7 @@ def test_a_branch_is_shared_as_any_run(page: SetupPage, context: FakeContext) ->
     branch_from_draft(context)
     assert "64 = 2 x 32" in page.where.words.text()
     context.draft.set("loop.slots", 3)
+    assert page.where.words.isHidden()  # it would not be shared out so
     assert "3 slots cannot be shared out among 2 processes" in page.where.sentence.text()
 
 
