@@ -20,6 +20,7 @@ from training.errors import InputError, TrainingError
 from training.events import AttemptStarted, CheckpointSaved, DataPrepared, EpochEnded, Event, Failed, Validated
 from training.runs import owner
 from training.runs.folder import RunFolder
+from training.runs.index.workspace_database import VARIABLE
 from training.runs.records.history import read_history
 from training.runs.records.manifest import checkpoint_folders, read_labels, read_manifest, verify
 from training.runs.records.series import read_series
@@ -134,8 +135,10 @@ def test_a_disk_that_fills_up_ends_the_run_with_a_sentence(
 
 @pytest.mark.parametrize("spare", [0, 20480])
 def test_a_disk_that_fills_up_while_a_run_goes_back_leaves_it_as_it_was(
-    small_disk: Path, whole: RunFolder, spare: int
+    small_disk: Path, whole: RunFolder, spare: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Elsewhere: its own thread writes it, and gives back room whenever it finds none.
+    monkeypatch.setenv(VARIABLE, f"sqlite:///{tmp_path / 'index.sqlite'}")
     folder = RunFolder(small_disk / "runs" / whole.id)
     shutil.copytree(whole.path, folder.path)
     before = folder.status()
