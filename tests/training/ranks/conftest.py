@@ -77,8 +77,8 @@ class Ranks:
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             for folder in (self.workspace / "runs").glob("*"):
-                series = folder / "series.bin"
-                if series.exists() and series.stat().st_size >= step * STEP_ROW.itemsize and read_ranks(folder):
+                series = folder / "series.bin"  # begins with as many bytes as a row has
+                if series.exists() and series.stat().st_size > step * STEP_ROW.itemsize and read_ranks(folder):
                     return folder
             time.sleep(0.02)
         raise TimeoutError("the run made no steps")

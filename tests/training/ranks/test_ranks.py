@@ -118,24 +118,27 @@ def test_a_run_goes_on_in_other_numbers_of_processes(make_ranks: Callable[[], Ra
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("victim", ["command", "agent", "0", "1"])
-def test_whoever_is_killed_leaves_no_process_and_a_run_that_goes_on(ranks: Ranks, victim: str) -> None:
+def test_whoever_is_killed_leaves_no_process_and_a_run_that_goes_on(ranks: Ranks) -> None:
     process = ranks.begin(2, "model.arguments.pause=0.01")
     folder = ranks.await_step(12)
-    everyone = find_processes(process, folder)
-    everyone[victim].kill()
-    finish(process)
-    _, alive = psutil.wait_procs(list(everyone.values()), timeout=40)
-    assert not alive
-    record = RunFolder(folder).status()
-    assert record.status in ("stopped", "failed", "interrupted")
-    if victim == "1":
-        assert "Rank 1 of 2" in str(record.reason)
-        assert "ended without a word" in str(record.reason)
-    if victim in ("command", "agent"):
-        assert record.reason == LEFT_ALONE
-    assert ranks.resume(folder, 2)["code"] == 0
-    assert len(read_series(folder / "series.bin")) == 50
+    for victim in ("command", "agent", "0", "1"):
+        everyone = find_processes(process, folder)
+        everyone[victim].kill()
+        finish(process)
+        _, alive = psutil.wait_procs(list(everyone.values()), timeout=40)
+        assert not alive
+        record = RunFolder(folder).status()
+        assert record.status in ("stopped", "failed", "interrupted")
+        if victim == "1":
+            assert "Rank 1 of 2" in str(record.reason)
+            assert "ended without a word" in str(record.reason)
+        if victim in ("command", "agent"):
+            assert record.reason == LEFT_ALONE
+        made = len(read_series(folder / "series.bin"))
+        process = start(ranks.command("resume", str(folder), "--trust", "--json", "--ranks", "2"))
+        ranks.await_step(made + 1)  # by the new processes
+    assert finish(process)["code"] == 0
+    assert read_series(folder / "series.bin")["step"].tolist() == [*range(1, 51)]
 
 
 @pytest.mark.slow
