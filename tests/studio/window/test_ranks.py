@@ -84,7 +84,7 @@ def test_a_choice_sets_the_slots_and_can_be_taken_back(qtbot: QtBot, context: Ap
     assert (context.where.count, draft.value("loop.slots")) == (4, 4)
     draft.undo()
     assert draft.value("loop.slots") == 2
-    assert "Use 1 or 2 of them" in page.where.sentence.text()
+    assert "Use 1 or 2 processes" in page.where.sentence.text()
     assert not page.bar.start_button.isEnabled()
     page.where.fix.click()
     assert draft.value("loop.slots") == 4
