@@ -34,7 +34,6 @@ def read_losses(sweep: Sweep, number: int) -> list[float]:
         # In the middle of a line and behind it: as a trial is made, at its parameters, at a validation, at its end.
         pytest.param("hyperband", "grid", 7, (-1, 3, 7, -8, 6, -17), marks=pytest.mark.slow),
         pytest.param("hyperband", "tpe", 16, (2, -3, 4, -9, 5, -6, 12, -14, 60, -30), marks=pytest.mark.slow),
-        pytest.param("median", "tpe", 16, (-2, 7, -8, 9, -10, 90, -30), marks=pytest.mark.slow),
         pytest.param("median", "gp", 14, (-2, 7, -8, 80, -12), marks=pytest.mark.slow),
     ],
 )
