@@ -103,6 +103,13 @@ def test_settings_that_do_not_go_together_make_no_branch(
         with pytest.raises(ConfigError, match="slots"):
             resume_run(str(checkpoint), tmp_path, together)
     assert set(parent.path.parent.iterdir()) == runs
+    ended = create_run(tmp_path, tiny())  # without a checkpoint it would begin from nothing
+    release(ended.path)
+    with pytest.raises(ConfigError, match="slots"):
+        intend_resume(str(ended.path), tmp_path, together).sheet()
+    with pytest.raises(ConfigError, match="slots"):
+        resume_run(str(ended.path), tmp_path, together)
+    assert list(ended.path.parent.iterdir()) == [ended.path]
 
 
 def test_the_best_of_a_branch_is_one_of_its_own_checkpoints(parent: RunFolder, tmp_path: Path) -> None:

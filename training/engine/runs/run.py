@@ -94,8 +94,10 @@ class Intent:
     def sheet(self) -> tuple[Path | None, ResumePlan | None]:
         """From which checkpoint what would be taken over; None where there is none yet and the run starts from the beginning.
 
-        Raises CheckpointError as the resume itself would.
+        Raises CheckpointError and InputError as the resume itself would.
         """
+        if not self.same_run:
+            _refuse_unfit(self.folder, self.wanted)
         found = _pick(self.folder, self.checkpoint)
         if found is None:
             return None, None
@@ -106,7 +108,6 @@ class Intent:
             beyond = None if refused else look_beyond(self.folder, checkpoint)
             sheet = replace(sheet, notes=(*sheet.notes, beyond.note)) if beyond else sheet
         else:
-            _refuse_unfit(self.folder, self.wanted)
             sheet = plan_branch(before, self.wanted, manifest, teacher=teacher_since(manifest, self.wanted))
         refuse_by_sheet(checkpoint, sheet)
         return checkpoint, sheet
